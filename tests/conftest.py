@@ -31,6 +31,7 @@ from validator.store import Store, open_store, upgrade
 
 if TYPE_CHECKING:
     from chain_worlds import Build
+    from cli_store import Example
     from doctor_kit import Place
     from engine_kit import Registry
 
@@ -267,3 +268,27 @@ def runtime_image(registry: "Registry") -> "Iterator[RuntimeImage]":
 
     with serving_runtime_image() as served:
         yield served
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> "Example":
+    """The example store of the commands' tests, with hostile names in it; it is only read."""
+    from cli_store import example_in  # noqa: PLC0415 - a world of miners, for tests of commands alone
+
+    return example_in(tmp_path_factory.getbasetemp() / "example")
+
+
+@pytest.fixture(scope="session")
+def clean_example(tmp_path_factory: pytest.TempPathFactory) -> "Example":
+    """The example store as a validator wrote it; it is only read."""
+    from cli_store import example_in  # noqa: PLC0415 - see above
+
+    return example_in(tmp_path_factory.getbasetemp() / "clean", made_up=False)
+
+
+@pytest.fixture
+def own_example(example: "Example", tmp_path: Path) -> "Example":
+    """A copy of the example store that the test may change."""
+    from cli_store import copied  # noqa: PLC0415 - see above
+
+    return copied(example, tmp_path)

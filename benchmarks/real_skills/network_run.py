@@ -104,7 +104,7 @@ def read_network(result: dict[str, Any], found: dict[str, Any]) -> Network:
             one["name"],
             one["behaviour"],
             by_hotkey[one["hotkey"]]["answers"],
-            by_hotkey[one["hotkey"]]["total"]["found"],
+            by_hotkey[one["hotkey"]]["total"]["matched"],
             by_hotkey[one["hotkey"]]["total"]["known"],
             one["weight"],
         )

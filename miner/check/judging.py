@@ -11,13 +11,13 @@ from miner.check.report import Fault, Outcome, PlanWorth
 from miner.check.target import Target
 from miner.check.trials import Trial
 from miner.tracing import Tracer, TracingError, pack_traces
-from validator.kinds.assessment.explain.quality import Quality, explain_quality
+from validator.kinds.assessment.explanation import Quality, explain_quality
 from validator.kinds.assessment.judge import PackedSignatures, Witnessed, subsets_of
-from validator.kinds.explained.task import way_through
 from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of
 from validator.kinds.services import Runner
-from validator.kinds.workflow.explain.run import explain_worth
+from validator.kinds.task_explanation import way_through
+from validator.kinds.workflow.explanation import explain_worth
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
 from validator.protocol.answer import probe_values

@@ -6,8 +6,8 @@ from typing import Final
 
 from validator.cli.output import NONE, print_line
 from validator.cli.rendering import print_table
-from validator.kinds.assessment.explain.quality import Quality
-from validator.kinds.explained.task import Gate, Part
+from validator.kinds.assessment.explanation import Quality
+from validator.kinds.task_explanation import Gate, Part
 from validator.protocol.answer import Role
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.skill_types import SkillType

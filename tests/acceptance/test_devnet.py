@@ -182,7 +182,7 @@ def test_the_demos_public_log_verifies_and_tells_no_truth_that_comes_again(
         run("audit", "export", *options, "--config", str(CONFIG), "--out", str(tmp_path / name), cwd=tmp_path, url=url)
     found = json.loads(run("audit", "verify", "public", "--json", cwd=tmp_path).stdout)
     assert found["ok"]
-    assert min(found["truths"], found["truths_untold"], *found["untold"].values()) > 0
+    assert min(found["truths"], found["truths_hidden"], *found["scores_without_truth"].values()) > 0
     public = (tmp_path / "public").read_bytes().splitlines()
     whole = (tmp_path / "whole").read_bytes().splitlines()
     assert [line for line in whole if line in set(public)] == public
@@ -191,11 +191,11 @@ def test_the_demos_public_log_verifies_and_tells_no_truth_that_comes_again(
     assert all(not task["goal"]["reference"] for task in tasks if task["kind"] == "workflow")
     groups = [group for line in public for group in json.loads(line).get("outcome", {"groups": ()})["groups"]]
     assert {group["scored_verdict"] for group in groups if group["provenance"] != "consensus"} == {None}
-    untold = [json.loads(line)["truth"] for line in whole if line not in set(public)]
-    assert len(untold) == found["truths_untold"]
+    scores_without_truth = [json.loads(line)["truth"] for line in whole if line not in set(public)]
+    assert len(scores_without_truth) == found["truths_hidden"]
     told = b"\n".join(line for line in public if not line.startswith(b'{"truth":'))
     ours = b"\n".join(line for line in public if line.startswith((b'{"input":', b'{"plan":', b'{"outcome":')))
-    for one in untold:
+    for one in scores_without_truth:
         secret = one.get("truth") or one["reference"]
         assert canonical_bytes(secret) not in told
         assert one["random"].encode() not in told

@@ -1,4 +1,4 @@
-"""Two exports of one log are one history, however much of it each has; two that a validator signed are told apart."""
+"""Two exports of one log are one history, however much of it each has; two signed histories are distinguished."""
 
 import asyncio
 from datetime import timedelta
@@ -55,7 +55,7 @@ def later(receipt: Receipt) -> Receipt:
 
 
 def test_one_log_is_one_history_however_much_of_it_a_file_has(exports: dict[str, bytes], tmp_path: Path) -> None:
-    told: list[int] = []
+    steps: list[int] = []
     early, whole, since = exports["early"], exports["whole"], exports["since"]
     found = compared(tmp_path, whole, whole)
     assert (found.relation, found.longer, found.common, found.one_history) == ("same", None, 6, True)
@@ -67,9 +67,9 @@ def test_one_log_is_one_history_however_much_of_it_a_file_has(exports: dict[str,
     assert (found.relation, found.common, [place.sequence for place in found.first]) == ("same", 3, [0, 3])
     found = compared(tmp_path, since, early)  # one begins where the other ends
     assert (found.relation, found.longer, found.common) == ("prefix", "a", 0)
-    compare_files(tmp_path / "a", tmp_path / "b", told.append)
-    assert told == sorted(told)
-    assert told[-1] == len(since) + len(early)
+    compare_files(tmp_path / "a", tmp_path / "b", steps.append)
+    assert steps == sorted(steps)
+    assert steps[-1] == len(since) + len(early)
 
 
 def test_two_histories_of_one_validator_are_told_apart_where_they_part(

@@ -25,8 +25,8 @@ from validator.audit.explain.round_explanation import (
     find_hotkey,
 )
 from validator.audit.views import FaultShare, fault_list
-from validator.kinds.assessment.explain.page import AssessmentExplanation
-from validator.kinds.workflow.explain.page import WorkflowExplanation
+from validator.kinds.assessment.explanation import AssessmentExplanation
+from validator.kinds.workflow.explanation import WorkflowExplanation
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
 from validator.protocol.skill_types import SkillType
@@ -63,28 +63,30 @@ async def test_every_number_is_the_one_that_was_scored(store: Store) -> None:
 async def check_faults(tx: Transaction, explained: list[RoundExplanation]) -> None:
     """Compare the listing of known faults with the rounds' own explanations."""
     listed = await fault_list(tx, 100)
-    found, known, answers, beside = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    found, known, answers, unmatched = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for one in explained:
         for task in one.tasks:
             if isinstance(task, AssessmentExplanation) and task.faults is not None:
                 assert task.skill_type == SkillType.EXECUTABLE_PYTHON
                 answers[one.miner.hotkey] += 1
-                beside[one.miner.hotkey] += task.faults.beside
+                unmatched[one.miner.hotkey] += task.faults.unmatched
                 known.update(fault.kind for fault in task.faults.faults)
-                found.update(fault.kind for fault in task.faults.faults if fault.found_at is not None)
-    assert {one.hotkey: (one.answers, one.beside) for one in listed.miners} == {
-        hotkey: (answers[hotkey], beside[hotkey]) for hotkey in answers
+                found.update(fault.kind for fault in task.faults.faults if fault.reported_at is not None)
+    assert {one.hotkey: (one.answers, one.unmatched) for one in listed.miners} == {
+        hotkey: (answers[hotkey], unmatched[hotkey]) for hotkey in answers
     }
-    assert {kind: (share.found, share.known) for kind, share in listed.kinds.items()} == {
+    assert {kind: (share.matched, share.known) for kind, share in listed.kinds.items()} == {
         kind: (found[kind], known[kind]) for kind in known
     }
     assert (listed.rounds, listed.tasks) == (ASSORTED_ROUNDS, 2 * ASSORTED_ROUNDS)
     by_hotkey = {one.hotkey: one for one in listed.miners}
     first, third = by_hotkey[HOTKEYS[0]], by_hotkey[HOTKEYS[2]]
-    assert (first.total.found, first.beside) == (3 * first.answers, 0), "it finds three of the four"
+    assert (first.total.matched, first.unmatched) == (3 * first.answers, 0), "it finds three of the four"
     assert first.families["secret"] == FaultShare(0, first.answers)
     assert first.kinds["secret/token"] == FaultShare(0, first.answers)
-    assert (third.total.found, third.beside) == (2 * third.answers, third.answers), "it finds two, and says a rumour"
+    assert (third.total.matched, third.unmatched) == (2 * third.answers, third.answers), (
+        "it finds two, and says a rumour"
+    )
     assert (await fault_list(tx, 1)).tasks == 2, "only the newest rounds"
 
 
@@ -223,9 +225,9 @@ async def test_rounds_that_scored_nobody_say_why(store: Store) -> None:
     reasons = {0: "still open", 1: Reason.VOID_OFFLINE.meaning, 2: Reason.SKIPPED_NO_TASKS.meaning, 3: "no round 3"}
     async with store.read() as tx:
         for round_id, reason in reasons.items():
-            with pytest.raises(NothingToExplainError) as told:
+            with pytest.raises(NothingToExplainError) as caught:
                 await explain_round(tx, round_id, "1")
-            assert reason in str(told.value)
+            assert reason in str(caught.value)
 
 
 async def test_a_miner_s_summary_adds_up(store: Store) -> None:

@@ -8,7 +8,7 @@ from builders import NOTHING_LATE, V1, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.kinds.explained.selection import Selection, explain_selection
+from validator.kinds.task_explanation import Selection, explain_selection
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType

@@ -90,7 +90,7 @@ def test_a_history_that_does_not_follow_is_found_in_its_line(
     path = tmp_path / "log"
     path.write_bytes(logs[0])
     found = verify_file(path)
-    assert (found.pending, found.word.get("pasts from before the file")) == (4, None)
+    assert (found.pending, found.on_word.get("pasts from before the file")) == (4, None)
     path.write_bytes(with_document(logs[0], "input", change, 3))
     with pytest.raises(FaultError) as caught:
         verify_file(path)
@@ -122,7 +122,7 @@ def test_a_part_of_a_log_is_held_to_what_it_shows(logs: tuple[bytes, bytes], tmp
     path = tmp_path / "part"
     path.write_bytes(with_document(logs[1], "input", more_failures, 1))  # how often before the part is not known
     found = verify_file(path)
-    assert (found.first_round, found.word["pasts from before the file"]) == (2, pasts(logs[1]))
+    assert (found.first_round, found.on_word["pasts from before the file"]) == (2, pasts(logs[1]))
     path.write_bytes(with_document(logs[1], "input", another_role, 1))
     with pytest.raises(FaultError, match="recent_roles"):
         verify_file(path)

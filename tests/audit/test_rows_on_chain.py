@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from validator.audit.chain_rows import held_rows
-from validator.audit.log.chain_evidence import ChainRow, HeldRow
+from validator.audit.chain_rows import compare_rows
+from validator.audit.log.chain_evidence import ChainRow, ComparedRow
 from validator.audit.log.verify_report import Verified
 from validator.audit.log.weight_vectors import Confirmed, Mechanism
 from validator.chain.simulated import SimulatedChain
@@ -16,14 +16,14 @@ from validator.sources import VirtualClock
 
 ME = "Validator"
 ROW = ((1, 65_535), (2, 13_107))
-TOLD = Confirmed(1, 0, 7, 3, 2, ROW, ("a", "b"))
-OTHER = replace(TOLD, hotkeys=("b", "a"))
+CONFIRMED = Confirmed(1, 0, 7, 3, 2, ROW, ("a", "b"))
+OTHER = replace(CONFIRMED, hotkeys=("b", "a"))
 BOTH: Any = ("assessments", "workflows")
 MECHANISM = Mechanism(1, 0, BOTH, since=1, open_since=None)
 FILE = replace(
     Verified(**dict.fromkeys(Verified.__dataclass_fields__)),  # type: ignore[arg-type]
     hotkey=ME,
-    confirmed=(TOLD,),
+    confirmed=(CONFIRMED,),
     mechanisms=(MECHANISM,),
     blocks=(0, 9),
 )
@@ -45,8 +45,8 @@ class Chain:
         await self.clock.advance(float(block - self.subnet.blocks.number()))
         self.subnet.set_weights(ME, mechid, {1: 1.0, 2: second})
 
-    async def held(self, file: Verified) -> tuple[HeldRow, ...]:
-        return await held_rows(SimulatedChain(self.subnet, ""), file)
+    async def held(self, file: Verified) -> tuple[ComparedRow, ...]:
+        return await compare_rows(SimulatedChain(self.subnet, ""), file)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ async def chain() -> Chain:
 
 
 async def test_the_row_of_the_newest_confirmed_vector_is_on_chain(chain: Chain) -> None:
-    assert await chain.held(FILE) == (HeldRow(ChainRow(1, 0, 0, 2, ROW), None),)
+    assert await chain.held(FILE) == (ComparedRow(ChainRow(1, 0, 0, 2, ROW), None),)
     (one,) = await chain.held(replace(FILE, hotkey="Somebody"))
     assert (one.holds, one.fault) == (False, "Somebody is not registered on netuid 1")
     assert await chain.held(replace(FILE, hotkey="Somebody", confirmed=())) == ()

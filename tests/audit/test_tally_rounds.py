@@ -86,14 +86,14 @@ async def test_rounds_and_vectors_over_a_switch_follow_from_what_is_stored(
         hotkey = min(state.miners)
         explained = await explain_miner(tx, hotkey, 10, pay.world.clock.now(), {0: mechanisms(WeightsSettings())[0]})
     assert state.shared.tallied == AFTER
-    told = explained.tallies
-    assert told is not msgspec.UNSET
-    assert (told.entries, told.ramp) == (21, 21 / 41)
-    assert told.share == AFTER / 30
-    assert len(told.types) == len(ASSESSED_TYPES)
-    for one in told.types:
+    tallies = explained.tallies
+    assert tallies is not msgspec.UNSET
+    assert (tallies.entries, tallies.ramp) == (21, 21 / 41)
+    assert tallies.share == AFTER / 30
+    assert len(tallies.types) == len(ASSESSED_TYPES)
+    for one in tallies.types:
         assert math.fsum(part.weight * part.value for part in one.components) == pytest.approx(one.quality)
-    assert told.score == pytest.approx(math.fsum(one.worth for one in told.types) * told.ramp)
+    assert tallies.score == pytest.approx(math.fsum(one.worth for one in tallies.types) * tallies.ramp)
     print_miner_explanation(explained)
     assert "component" in capsys.readouterr().out
     verified = verify_file(await export(store, tmp_path / "log.jsonl"))
@@ -154,8 +154,10 @@ FORGED_CURATED = {
 }
 
 
-@pytest.mark.parametrize(("forged", "found"), FORGED_CURATED.items())
-def test_a_forger_of_curated_records_is_found(log: bytes, tmp_path: Path, forged: str, found: tuple[str, str]) -> None:
+@pytest.mark.parametrize(("forged", "fault_at"), FORGED_CURATED.items())
+def test_a_forger_of_curated_records_is_found(
+    log: bytes, tmp_path: Path, forged: str, fault_at: tuple[str, str]
+) -> None:
     lines = log.splitlines()
     place = [i for i, data in enumerate(lines) if data.startswith(CURATED)][-1]
     document = json.loads(lines[place])["curated"]
@@ -169,14 +171,14 @@ def test_a_forger_of_curated_records_is_found(log: bytes, tmp_path: Path, forged
     elif forged == "neither":
         data = with_document(data, "input", lambda line: line.pop("curated_sha256"), BEFORE + AFTER - 1)
     fault = fault_of(tmp_path, data)
-    assert (fault.kind, fault.path) == found, str(fault)
+    assert (fault.kind, fault.path) == fault_at, str(fault)
 
 
 def test_a_log_without_curated_records_holds_and_its_entries_are_checked_still(log: bytes, tmp_path: Path) -> None:
     data = b"".join(one for one in log.splitlines(keepends=True) if not one.startswith(CURATED))
-    assert verified(tmp_path, data).word["curated records"] > 0
+    assert verified(tmp_path, data).on_word["curated records"] > 0
     believed = verified(tmp_path, with_document(data, "outcome", forged_entry("capabilities"), BEFORE))
-    assert believed.word["entries by curated records"] > 0
+    assert believed.on_word["entries by curated records"] > 0
     fault = fault_of(tmp_path, with_document(data, "outcome", forged_entry("epsilon"), BEFORE))
     assert fault.path.startswith("members["), str(fault)
 
@@ -248,13 +250,13 @@ async def test_a_part_of_a_log_and_one_without_truths_hold_too(tmp_path: Path) -
             async with store.begin() as tx:
                 await tx.retired.add(retired, world.clock.now())
             shown.append(await export(store, tmp_path / f"{len(shown)}.jsonl", public=True))
-    assert whole.untold == {}
+    assert whole.scores_without_truth == {}
     assert part.rounds == {"settled": 2}
-    assert verify_file(public).untold == {"assessment": 4 * 2 * 4, "workflow": 4 * 2 * 4}
+    assert verify_file(public).scores_without_truth == {"assessment": 4 * 2 * 4, "workflow": 4 * 2 * 4}
     for path, rounds in ((tmp_path / "whole.jsonl", 4), (public, 1), *zip(shown, (1, 4, 4), strict=True)):
         assert path.read_bytes().count(b"\n" + CURATED) == rounds, path
         assert b'"weight":' not in b"".join(one for one in path.read_bytes().splitlines() if one.startswith(OUTCOME))
-        counted = verify_file(path).word
+        counted = verify_file(path).on_word
         ends = [json.loads(one)["outcome"] for one in path.read_bytes().splitlines() if one.startswith(OUTCOME)]
         entries = sum(bool(one.get("tally")) for end in ends[1:] for one in end["members"])
         assert entries >= 3 * 4 * MINERS

@@ -61,26 +61,26 @@ def truths_in(data: bytes) -> list[dict[str, Any]]:
 
 def test_a_full_export_tells_every_truth_as_it_was_committed_to(full: bytes, tmp_path: Path) -> None:
     found = verified(tmp_path, full)
-    assert (found.truths, found.truths_untold, found.untold) == (ROUNDS * COMMITTED, 0, {})
-    told = truths_in(full)
-    assert len({one["random"] for one in told}) == len(told)
+    assert (found.truths, found.truths_hidden, found.scores_without_truth) == (ROUNDS * COMMITTED, 0, {})
+    truths = truths_in(full)
+    assert len({one["random"] for one in truths}) == len(truths)
     inputs = [json.loads(line)["input"] for line in lines_of(full) if line.startswith(b'{"input":')]
     committed = {task["task_id"]: task["truth_sha256"] for one in inputs for task in one["tasks"]}
-    for one in told:
+    for one in truths:
         secret = canonical_bytes(one.get("truth") or one["reference"])
         assert committed[one["task_id"]] == sha256_hex(bytes.fromhex(one["random"]) + secret)
-        assert (full.count(secret), full.count(b'"random"')) == (secret_count(secret, told), len(told))
+        assert (full.count(secret), full.count(b'"random"')) == (secret_count(secret, truths), len(truths))
 
 
-def secret_count(secret: bytes, told: list[dict[str, Any]]) -> int:
-    return sum(canonical_bytes(one.get("truth") or one["reference"]) == secret for one in told)
+def secret_count(secret: bytes, truths: list[dict[str, Any]]) -> int:
+    return sum(canonical_bytes(one.get("truth") or one["reference"]) == secret for one in truths)
 
 
 def test_a_public_export_verifies_and_tells_no_truth_that_comes_again(public: bytes, tmp_path: Path) -> None:
     found = verified(tmp_path, public)
     canaries = ROUNDS * 2
-    assert (found.truths, found.truths_untold) == (canaries, ROUNDS * COMMITTED - canaries)
-    assert set(found.untold) == {"assessment", "workflow"}
+    assert (found.truths, found.truths_hidden) == (canaries, ROUNDS * COMMITTED - canaries)
+    assert set(found.scores_without_truth) == {"assessment", "workflow"}
     assert all(one["truth"]["findings"] is not None for one in truths_in(public))  # which the curated ones do not name
     for secret in secrets_of_the_world():
         assert secret not in public, secret
@@ -91,7 +91,7 @@ def test_a_public_export_verifies_and_tells_no_truth_that_comes_again(public: by
 
 
 def without_answers(line: bytes) -> bytes:
-    """A line without what miners or their group said in it."""
+    """A line without the claims of miners and their group."""
     document = json.loads(line)
     for group in document.get("outcome", {}).get("groups", ()):
         del group["verdict"]
@@ -130,10 +130,10 @@ def test_any_truth_may_be_missing_and_is_counted(full: bytes, tmp_path: Path) ->
     places = [i for i, line in enumerate(lines) if line.startswith(TRUTH)]
     for place in places[:COMMITTED]:
         found = verified(tmp_path, b"".join(lines[:place] + lines[place + 1 :]))
-        assert (found.truths, found.truths_untold) == (ROUNDS * COMMITTED - 1, 1)
+        assert (found.truths, found.truths_hidden) == (ROUNDS * COMMITTED - 1, 1)
     none = verified(tmp_path, b"".join(line for line in lines if not line.startswith(TRUTH)))
-    assert (none.truths, none.truths_untold) == (0, ROUNDS * COMMITTED)
-    assert none.untold["assessment"] + none.untold["workflow"] == none.answers
+    assert (none.truths, none.truths_hidden) == (0, ROUNDS * COMMITTED)
+    assert none.scores_without_truth["assessment"] + none.scores_without_truth["workflow"] == none.answers
 
 
 def test_a_truth_out_of_its_place_is_found_there(full: bytes, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_truth_out_of_its_place_is_found_there(full: bytes, tmp_path: Path) ->
 
 
 def changed(data: bytes, number: int, change: Callable[[dict[str, Any]], object]) -> tuple[bytes, int]:
-    """The file with its n-th truth told otherwise, and that line's number."""
+    """The file with another n-th truth, and that line's number."""
     lines = lines_of(data)
     place = [i for i, line in enumerate(lines) if line.startswith(TRUTH)][number]
     document = json.loads(lines[place])["truth"]
@@ -160,10 +160,10 @@ def changed(data: bytes, number: int, change: Callable[[dict[str, Any]], object]
 
 
 def test_another_truth_than_the_committed_one_is_found(full: bytes, tmp_path: Path) -> None:
-    told = truths_in(full)
+    truths = truths_in(full)
 
     def of_the_next(document: dict[str, Any]) -> None:
-        document |= {name: value for name, value in told[1].items() if name != "task_id"}
+        document |= {name: value for name, value in truths[1].items() if name != "task_id"}
 
     changes: list[Callable[[dict[str, Any]], object]] = [
         lambda one: one["truth"].update(verdict="ALLOW" if one["truth"]["verdict"] == "BLOCK" else "BLOCK"),
@@ -177,12 +177,12 @@ def test_another_truth_than_the_committed_one_is_found(full: bytes, tmp_path: Pa
 
 
 def test_a_forger_who_commits_to_another_truth_is_found_by_its_scores(full: bytes, tmp_path: Path) -> None:
-    told = next(one for one in truths_in(full) if one.get("truth", {}).get("verdict") == "BLOCK")
-    random, truth = told["random"], {**told["truth"], "verdict": "REVIEW"}
-    number = truths_in(full).index(told)
+    committed = next(one for one in truths_in(full) if one.get("truth", {}).get("verdict") == "BLOCK")
+    random, truth = committed["random"], {**committed["truth"], "verdict": "REVIEW"}
+    number = truths_in(full).index(committed)
 
     def commit(document: dict[str, Any]) -> None:
-        task = next(task for task in document["tasks"] if task["task_id"] == told["task_id"])
+        task = next(task for task in document["tasks"] if task["task_id"] == committed["task_id"])
         task["truth_sha256"] = sha256_hex(bytes.fromhex(random) + canonical_bytes(truth))
 
     data, _ = changed(with_document(full, "input", commit), number, lambda one: one.update(truth=truth))
@@ -221,7 +221,7 @@ def test_what_needs_no_truth_is_computed_again_without_one(
     ("change", "path"),
     [
         (lambda task: task.update(truth_random="0" * 64), "truth_random"),
-        (lambda task: task.update(truth=told_truth()), "truth_sha256"),
+        (lambda task: task.update(truth=curated_truth()), "truth_sha256"),
         (lambda task: task.update(goal={**task["goal"], "reference": {"text": "x"}}), "truth_sha256"),
         (lambda task: task.pop("truth_sha256"), "goal.reference"),
     ],
@@ -238,7 +238,7 @@ def test_an_input_that_contradicts_itself_is_found(
     assert (fault.kind, fault.path.split(".", 1)[1]) == ("input", path)
 
 
-def told_truth() -> dict[str, Any]:
+def curated_truth() -> dict[str, Any]:
     truth: dict[str, Any] = msgspec.to_builtins(secret_tasks()[0].task.truth)
     return truth
 
@@ -247,7 +247,7 @@ def told_truth() -> dict[str, Any]:
 async def test_axes_that_no_truth_gives_are_found_whatever_follows_from_them(
     folder: Path, public: bytes, tmp_path: Path, axes: dict[str, float]
 ) -> None:
-    """Let who said ALLOW and who said BLOCK both be right, or find more rules than there are, and pay them for it."""
+    """Let the miners of ALLOW and of BLOCK both be right, or find more rules than there are, and pay them for it."""
     async with open_store(f"sqlite:///{folder}/store.sqlite") as store, store.read() as tx:
         stored, results = await tx.rounds.get(0), await tx.submissions.results(0)
     assert stored is not None
@@ -256,7 +256,7 @@ async def test_axes_that_no_truth_gives_are_found_whatever_follows_from_them(
     assert outcome is not None
     task = next(one for one in frozen.tasks if isinstance(one, AssessmentTask) and one.provenance == "curated")
     assert task.truth is not None
-    scores, told = version(frozen.scoring_version), []
+    scores, claims = version(frozen.scoring_version), []
     for one in outcome.members:
         member = one
         if member.task_id == task.task_id and isinstance(member, AssessedMember) and member.emission:
@@ -265,7 +265,7 @@ async def test_axes_that_no_truth_gives_are_found_whatever_follows_from_them(
             facts = answer_facts(answer, member.consensus, standard, task, frozen.snapshot.epoch)
             emission = emission_of(scores, facts, member.emission.axes | axes)
             member = msgspec.structs.replace(member, emission=emission, window_entry=emission.emission)
-        told.append(member)
-    members = msgspec.to_builtins(msgspec.structs.replace(outcome, members=tuple(told)))["members"]
+        claims.append(member)
+    members = msgspec.to_builtins(msgspec.structs.replace(outcome, members=tuple(claims)))["members"]
     fault = fault_of(tmp_path, with_document(public, "outcome", lambda document: document.update(members=members)))
     assert (fault.kind, fault.path.split("[")[0]) == ("outcome", "members")

@@ -282,7 +282,7 @@ def test_a_group_larger_than_any_is_refused_before_its_members_are_compared(
 
 
 def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes, tmp_path: Path) -> None:
-    fault = fault_of(tmp_path, with_proof(whole, lambda told: setattr(told.votes[0], "confidence", 0.125)))
+    fault = fault_of(tmp_path, with_proof(whole, lambda stored: setattr(stored.votes[0], "confidence", 0.125)))
     assert (fault.kind, fault.what) == ("proof", "does not follow from the answers")
     assert fault.path.endswith(".votes[0].confidence")
 
@@ -291,7 +291,7 @@ def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes
 def test_a_proof_whose_lists_the_validator_changed_and_signed_anew_is_found_at_its_place(
     whole: bytes, tmp_path: Path, name: str, index: int
 ) -> None:
-    forged_log = with_proof(whole, lambda told: setattr(told, name, ["5Somebody", *getattr(told, name)]))
+    forged_log = with_proof(whole, lambda stored: setattr(stored, name, ["5Somebody", *getattr(stored, name)]))
     line = next(i for i, data in enumerate(lines_of(forged_log), 1) if data.startswith(b'{"proof":'))
     fault = fault_of(tmp_path, forged_log)
     assert (fault.line, fault.kind, fault.what) == (line, "proof", "does not follow from the answers")
@@ -302,9 +302,9 @@ def with_proof(whole: bytes, change: Callable[[ConsensusProof], object]) -> byte
     """A log in which the validator itself wrote another first proof, with all that names it."""
     lines = [data[:-1] for data in lines_of(whole)]
     place = next(i for i, data in enumerate(lines) if data.startswith(b'{"proof":'))
-    told = verify_document(lines[place][len(b'{"proof":') : -1]).proof
-    change(told)
-    sealed = seal(told, VALIDATOR)
+    stored = verify_document(lines[place][len(b'{"proof":') : -1]).proof
+    change(stored)
+    sealed = seal(stored, VALIDATOR)
     lines[place] = wrapped("proof", document_bytes(sealed)[:-1])
 
     def name(receipt: Receipt) -> Receipt:

@@ -14,7 +14,7 @@ from world import VALIDATOR
 from validator.audit.log.lines import FaultError, Line
 from validator.audit.log.verify import verify_file
 from validator.audit.log.verify_report import Verified
-from validator.audit.log.weight_vectors import Around
+from validator.audit.log.weight_vectors import RoundSnapshots
 from validator.protocol.receipt import Receipt, WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.weight_rows import shares_of, to_u16
@@ -91,8 +91,8 @@ FORGERIES: dict[str, tuple[str, Change]] = {
 def test_what_the_rounds_on_both_sides_say_is_nobodys_word(log: bytes, tmp_path: Path) -> None:
     found = verified(log, tmp_path)
     assert (found.vectors, found.vectors_recomputed) == (3, 3)
-    assert not {name for name in found.word if "vector" in name} - {"epochs of vectors"}
-    assert found.word["epochs of vectors"] == 1  # the last vector is of an epoch without a round behind it
+    assert not {name for name in found.on_word if "vector" in name} - {"epochs of vectors"}
+    assert found.on_word["epochs of vectors"] == 1  # the last vector is of an epoch without a round behind it
     assert found.versions == {"1.0.0": 5}
 
 
@@ -107,7 +107,7 @@ def test_a_weight_that_goes_to_another_uid_is_found(log: bytes, tmp_path: Path, 
 
 
 def test_what_no_later_round_says_is_counted_as_the_validators_word(log: bytes, tmp_path: Path) -> None:
-    assert verified(with_weights(log, LAST, derived(swapped)), tmp_path).word["uids of vectors"] == 2
+    assert verified(with_weights(log, LAST, derived(swapped)), tmp_path).on_word["uids of vectors"] == 2
 
 
 def test_who_came_or_went_between_two_rounds_may_have_either_uid(log: bytes, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_who_came_or_went_between_two_rounds_may_have_either_uid(log: bytes, tmp
 
     data = with_document(swap, "input", gone, 4)
     last = with_weights(data, LAST, derived(swapped))
-    assert "uids of vectors" not in verified(last, tmp_path).word
+    assert "uids of vectors" not in verified(last, tmp_path).on_word
 
 
 def test_a_vector_of_a_block_before_the_one_of_the_vector_before_it_is_found(log: bytes, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_round_of_another_subnet_is_found(log: bytes, tmp_path: Path) -> None:
 def test_a_later_round_that_is_said_to_have_been_open_is_counted(log: bytes, tmp_path: Path) -> None:
     """Its exclusions would count as exclusions before the vector."""
     found = verified(with_weights(log, BETWEEN, lambda document: document.update(next_round="5")), tmp_path)
-    assert found.word["rounds open at a vector and frozen behind it"] == 1
+    assert found.on_word["rounds open at a vector and frozen behind it"] == 1
 
 
 def test_a_mechanism_that_pays_for_something_else_for_once_is_counted(log: bytes, tmp_path: Path) -> None:
@@ -174,20 +174,20 @@ def test_a_mechanism_that_pays_for_something_else_for_once_is_counted(log: bytes
         document.update(kinds=["assessments"], workflow_share=None)
 
     found = verified(with_weights(log, LAST, assessments), tmp_path)
-    assert found.word["vectors of other kinds"] == 1
+    assert found.on_word["vectors of other kinds"] == 1
     assert [one.kinds for one in found.mechanisms] == [("assessments",)]
 
 
 def test_a_round_that_was_frozen_late_on_an_older_snapshot_settles_nothing() -> None:
-    """Its tasks were on their way when the vector was told; the next round tells what was so at the vector's block."""
-    around, nobody = Around(), frozenset[str]()
+    """Its tasks were on their way at the vector; the next round shows the state at the vector's block."""
+    around, nobody = RoundSnapshots(), frozenset[str]()
     around.add(snapshot(10, 1, "a"))
-    around.hold(Line(4, "weights", b"", b""), LINK, EMPTY, nobody)
-    for block, epoch, word in ((15, 1, 1), (25, 2, 0)):
+    around.compare(Line(4, "weights", b"", b""), LINK, EMPTY, nobody)
+    for block, epoch, on_word in ((15, 1, 1), (25, 2, 0)):
         around.add(snapshot(block, epoch, "a"))
         around.settle()
-        assert around.waiting()["epochs of vectors"] == word
-    around.hold(Line(9, "weights", b"", b""), msgspec.structs.replace(LINK, block=30, epoch=9), EMPTY, nobody)
+        assert around.waiting()["epochs of vectors"] == on_word
+    around.compare(Line(9, "weights", b"", b""), msgspec.structs.replace(LINK, block=30, epoch=9), EMPTY, nobody)
     around.add(snapshot(35, 3, "a"))
     with pytest.raises(FaultError, match="9, between rounds in epochs 2 and 3"):
         around.settle()

@@ -52,7 +52,7 @@ def test_results_are_compared_with_the_rounds_that_they_are_of(
 ) -> None:
     found = verify_file(logs[log])
     assert (found.executions, found.executions_before) == (held, before)
-    assert found.word["executions without a result"] == 2  # the last round's
+    assert found.on_word["executions without a result"] == 2  # the last round's
 
 
 def only_fails(results: Results) -> None:

@@ -37,8 +37,8 @@ async def _make(folder: Path) -> Log:
 
 async def test_code_that_was_judged_at_settlement_is_counted(store: Store, tmp_path: Path) -> None:
     await one_round(code_world(store, code=""))  # without code there is nothing to run: it is worth 0 at once
-    word = verify_file(await export(store, tmp_path / "log.jsonl")).word
-    assert (word["code qualities"], word["runs"]) == (3, 3)
+    on_word = verify_file(await export(store, tmp_path / "log.jsonl")).on_word
+    assert (on_word["code qualities"], on_word["runs"]) == (3, 3)
 
 
 def test_late_qualities_verify_from_the_file_alone(log: Log, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_late_qualities_verify_from_the_file_alone(log: Log, tmp_path: Path) -> 
     path.write_bytes(with_document(log.whole, "input", lambda _: None, 1))
     found = verify_file(path)
     assert (dict(found.rounds), found.filled, found.filled_before) == ({"settled": 3}, 3, 0)
-    assert found.word["late qualities without a result"] == 6  # of the last two rounds
+    assert found.on_word["late qualities without a result"] == 6  # of the last two rounds
 
 
 def test_a_file_that_begins_later_takes_older_answers_at_the_validators_word(log: Log, tmp_path: Path) -> None:

@@ -99,9 +99,9 @@ def given(log: Log) -> Given:
     return Given(bundles=folder, tasks=folder, answers=folder)
 
 
-def fault_of(log: Log, beside: Given | None = None) -> FaultError:
+def fault_of(log: Log, given_files: Given | None = None) -> FaultError:
     with pytest.raises(FaultError) as caught:
-        verify_file(log.file, given=beside)
+        verify_file(log.file, given=given_files)
     return caught.value
 
 
@@ -118,13 +118,13 @@ def line_of(log: Log, kind: str, which: int = 0) -> int:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Log:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     return written(tmp_path_factory.mktemp("told"))
 
 
-def test_a_reader_sees_how_much_of_a_log_rests_on_it(told: Log) -> None:
-    alone = verify_file(told.file)
-    answers, plan = document(told, "answers"), document(told, "plan")
+def test_a_reader_sees_how_much_of_a_log_rests_on_it(log: Log) -> None:
+    alone = verify_file(log.file)
+    answers, plan = document(log, "answers"), document(log, "plan")
     members = sum(len(group["primaries"]) + len(group["auditors"]) for group in plan["groups"])
     why = Counter(
         {"deadline_connect": "unreachable", "parse_schema": "not parsed"}[r["reason"]] for r in answers["rejections"]
@@ -133,7 +133,7 @@ def test_a_reader_sees_how_much_of_a_log_rests_on_it(told: Log) -> None:
     assert (alone.unshown, alone.answers) == (dict(why), len(answers["submissions"]))
     assert alone.dispatches - sum(alone.unshown.values()) == alone.answers == 6
     traced = sum(one["checks"]["traces"] is not None for one in answers["submissions"])
-    assert alone.word == {
+    assert alone.on_word == {
         "arrival times": 6,
         "declarations": 5,
         "probes": 6,
@@ -143,12 +143,12 @@ def test_a_reader_sees_how_much_of_a_log_rests_on_it(told: Log) -> None:
     }
 
 
-def test_what_is_given_beside_the_file_is_held_against_it(told: Log) -> None:
-    found: Verified = verify_file(told.file, given=given(told))
+def test_what_is_given_beside_the_file_is_held_against_it(log: Log) -> None:
+    found: Verified = verify_file(log.file, given=given(log))
     assert found.given["answers"] == 8
     assert found.given["bundles"] == found.given["tasks"] == 2
     assert found.unshown == {"unreachable": 2}
-    assert "traces" not in found.word
+    assert "traces" not in found.on_word
 
 
 def inverted(name: str) -> Callable[[pytest.MonkeyPatch], None]:
@@ -207,12 +207,12 @@ def test_an_index_that_is_not_that_of_the_given_bundle_is_found(
 @pytest.mark.parametrize(
     ("field", "value"), [("windows", None), ("canary", None), ("skill_type", SkillType.MCP_SERVER)]
 )
-def test_a_task_that_is_not_the_given_one_is_found(told: Log, tmp_path: Path, field: str, value: object) -> None:
+def test_a_task_that_is_not_the_given_one_is_found(log: Log, tmp_path: Path, field: str, value: object) -> None:
     other = msgspec.structs.replace(MARKED.task, **{field: value} | ({"canary": None} if field == "skill_type" else {}))
     (tmp_path / f"{MARKED.task.bundle_sha256}.json").write_bytes(msgspec.json.encode(other))
-    found = fault_of(told, Given(tasks=Folder(tmp_path)))
+    found = fault_of(log, Given(tasks=Folder(tmp_path)))
     path = {"windows": "own_windows"}.get(field, field)
-    assert (found.line, found.path) == (line_of(told, "input"), f"tasks[0].{path}")
+    assert (found.line, found.path) == (line_of(log, "input"), f"tasks[0].{path}")
 
 
 def test_a_digest_that_the_given_answers_do_not_have_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,12 +246,12 @@ def judge_reason(case: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo", "large", "other"])
-def test_a_hostile_folder_is_refused_and_nothing_outside_it_is_read(told: Log, tmp_path: Path, kind: str) -> None:
-    name = document(told, "input")["tasks"][0]["bundle_sha256"]
+def test_a_hostile_folder_is_refused_and_nothing_outside_it_is_read(log: Log, tmp_path: Path, kind: str) -> None:
+    name = document(log, "input")["tasks"][0]["bundle_sha256"]
     place = tmp_path / name
     match kind:
         case "link":
-            place.symlink_to(told.sent / name)
+            place.symlink_to(log.sent / name)
         case "folder":
             place.mkdir()
         case "fifo":
@@ -262,17 +262,17 @@ def test_a_hostile_folder_is_refused_and_nothing_outside_it_is_read(told: Log, t
         case _:
             place.write_bytes(b"something else")
     with pytest.raises(GivenError, match=name):
-        verify_file(told.file, given=Given(bundles=Folder(tmp_path)))
+        verify_file(log.file, given=Given(bundles=Folder(tmp_path)))
 
 
-def test_a_clearing_of_flags_that_never_stood_is_found(told: Log) -> None:
+def test_a_clearing_of_flags_that_never_stood_is_found(log: Log) -> None:
     act = FlagsCleared(BROKEN, "2026-01-01T00:00:00Z", "a favour", (ClearedFlag(TYPE, "0"),))
-    whole = told.file.read_bytes()
-    forgery = told.file.with_name("forged.jsonl")
+    whole = log.file.read_bytes()
+    forgery = log.file.with_name("forged.jsonl")
     plain = msgspec.to_builtins(act)
     forgery.write_bytes(with_document(whole, "input", lambda frozen: frozen.update(acts=[plain])))
-    found = fault_of(Log(forgery, told.sent))
-    assert (found.line, found.kind, found.path) == (line_of(told, "input"), "input", "acts[0].flags[0]")
+    found = fault_of(Log(forgery, log.sent))
+    assert (found.line, found.kind, found.path) == (line_of(log, "input"), "input", "acts[0].flags[0]")
 
 
 @pytest.mark.parametrize(("kind", "field"), [("input", "acts"), ("input", "filled"), ("answers", "raw")])
@@ -301,9 +301,9 @@ def cut_off(answers: Any) -> None:
         (lambda answers: answers["submissions"][0].update(semantic_subset=0.5), "submissions[0].semantic_subset"),
     ],
 )
-def test_answers_that_contradict_themselves_are_found(told: Log, change: Any, path: str) -> None:
-    forgery = told.file.with_name("forged.jsonl")
-    forgery.write_bytes(with_document(told.file.read_bytes(), "answers", change))
-    found = fault_of(Log(forgery, told.sent))
-    assert (found.line, found.kind) == (line_of(told, "answers"), "answers")
+def test_answers_that_contradict_themselves_are_found(log: Log, change: Any, path: str) -> None:
+    forgery = log.file.with_name("forged.jsonl")
+    forgery.write_bytes(with_document(log.file.read_bytes(), "answers", change))
+    found = fault_of(Log(forgery, log.sent))
+    assert (found.line, found.kind) == (line_of(log, "answers"), "answers")
     assert found.path.startswith(path)

@@ -184,8 +184,8 @@ def test_a_row_on_chain_is_held_against_the_newest_confirmed_vector(
     found = verified(log[1], tmp_path)
     row = ChainRow(1, 0, 3, 120, ((4, 65_535), (7, 9)))
     assert row_fault(found, row) == "netuid 1, mechanism 0: the file has no confirmed vector"
-    told = msgspec.structs.replace
+    changed_row = msgspec.structs.replace
     found = replace(found, confirmed=(Confirmed(1, 0, 7, 3, 101, row.row, ("Four", "Seven")),))
     assert row_fault(found, row) is None
-    assert "block 100" in (row_fault(found, told(row, block=100)) or "")
-    assert "uid 7: 10 on chain, 9 in" in (row_fault(found, told(row, row=((4, 65_535), (7, 10)))) or "")
+    assert "block 100" in (row_fault(found, changed_row(row, block=100)) or "")
+    assert "uid 7: 10 on chain, 9 in" in (row_fault(found, changed_row(row, row=((4, 65_535), (7, 10)))) or "")

@@ -1,4 +1,4 @@
-"""Audit files with workflow rounds: they verify, and what is told otherwise of a plan or its run is found."""
+"""Audit files with workflow rounds: they verify, and a changed plan or run is found."""
 
 import asyncio
 import random
@@ -61,20 +61,20 @@ def test_any_changed_byte_is_found_in_its_line(whole: bytes, tmp_path: Path) -> 
 
 
 def with_answers(whole: bytes, change: Change) -> bytes:
-    """A log in which the validator told round 0's answers otherwise, and signed that."""
+    """A log in which the validator changed round 0's answers, and signed that."""
     lines = whole.splitlines()
     place = next(i for i, data in enumerate(lines) if data.startswith(ANSWERS))
     document = decode_plain(lines[place][len(ANSWERS) : -1], limit=MAX_LOG_LINE)
     change(document)
     lines[place] = wrapped("answers", canonical_bytes(document))
-    previous, told = None, False
+    previous, replaced = None, False
     for i, data in enumerate(lines):
         if data.startswith(b'{"receipt":'):
             receipt = msgspec.structs.replace(receipt_of(data), previous=previous)
-            if receipt.round is not None and not told:
+            if receipt.round is not None and not replaced:
                 named = msgspec.structs.replace(receipt.round.lines, answers=sha256_hex(lines[place]))
                 receipt = msgspec.structs.replace(receipt, round=msgspec.structs.replace(receipt.round, lines=named))
-                told = True
+                replaced = True
             lines[i] = signed_again(receipt, VALIDATOR)
             previous = sha256_hex(lines[i])
     return b"".join(line + b"\n" for line in lines)

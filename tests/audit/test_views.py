@@ -53,15 +53,15 @@ async def test_who_was_asked_of_faultless_bundles_alone_is_listed_with_no_fault(
     task = make_task(SkillType.DECLARATIVE, truth=known, provenance="curated")
     example = settled(task, {"P1": signed(task, "P1", to_builtins(make_sssa(task).analysis))})
 
-    async def told(answer: Any) -> Any:
+    async def given(answer: Any) -> Any:
         return answer
 
     tx: Any = SimpleNamespace(
         rounds=SimpleNamespace(
-            listing=lambda _: told([SimpleNamespace(round_id=5, state="settled")]),
-            get=lambda _: told(SimpleNamespace(input=example.frozen)),
+            listing=lambda _: given([SimpleNamespace(round_id=5, state="settled")]),
+            get=lambda _: given(SimpleNamespace(input=example.frozen)),
         ),
-        submissions=SimpleNamespace(results=lambda *_: told(example.results)),
+        submissions=SimpleNamespace(results=lambda *_: given(example.results)),
     )
     (miner,) = (await fault_list(tx, 1)).miners
     assert (miner.hotkey, miner.answers, miner.total) == (signer("P1").hotkey, 1, FaultShare(0, 0))

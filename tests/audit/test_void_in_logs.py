@@ -30,7 +30,7 @@ def planned_of(frozen: RoundInput, plan: RoundPlan) -> Planned:
 
 
 def checked(*alone: VoidDispatch, kept: bool = False) -> None:
-    """Hold a round against its groups that claims this; its failures are kept in any case, or left out as claimed."""
+    """Compare a round that claims this with its groups; its failures are kept in any case, or left out as claimed."""
     frozen, plan, results, _ = next(
         found for found in (returned(number, V1) for number in range(100)) if found[2].rejections and not found[2].void
     )
@@ -87,15 +87,15 @@ async def test_a_void_round_tells_the_end_of_every_dispatch(sqlite_url: str, tmp
     assert verify_file(log).rounds == {"void": 1}
     planned = planned_of(round_.frozen, round_.plan)
     for name in ("void", "void_dispatches", "raw"):
-        told = line("answers", {**plain, name: plain[name][1:]})
-        forged = structs.replace(end, lines=structs.replace(end.lines, answers=line_digest(told)))
+        forged_line = line("answers", {**plain, name: plain[name][1:]})
+        forged = structs.replace(end, lines=structs.replace(end.lines, answers=line_digest(forged_line)))
         with pytest.raises(FaultError, match="must be the end of every task and dispatch") as fault:
-            check_ends(LineReader(io.BytesIO(told + b"\n")), planned, forged)
+            check_ends(LineReader(io.BytesIO(forged_line + b"\n")), planned, forged)
         assert fault.value.path == name
 
 
 @pytest.mark.parametrize(
-    ("reason", "complete", "told"),
+    ("reason", "complete", "fault"),
     [
         (Reason.DEADLINE_NO_AXON, False, "nothing was sent"),
         (Reason.DEADLINE_AXON_REFUSED, False, "nothing was sent"),
@@ -108,6 +108,6 @@ async def test_a_void_round_tells_the_end_of_every_dispatch(sqlite_url: str, tmp
         (Reason.DEADLINE_TRANSPORT, False, None),
     ],
 )
-def test_a_digest_contradicts_no_end_of_its_dispatch(reason: Reason, complete: bool, told: str | None) -> None:
+def test_a_digest_contradicts_no_end_of_its_dispatch(reason: Reason, complete: bool, fault: str | None) -> None:
     found = _contradiction(RawAnswer("0" * 64, 7, complete), reason, passed=False)
-    assert found is None if told is None else told in (found or "")
+    assert found is None if fault is None else fault in (found or "")

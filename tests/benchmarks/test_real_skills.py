@@ -233,7 +233,7 @@ def test_what_the_commands_print_is_read() -> None:
     }
     found = {
         "tasks": 7,
-        "miners": [{"hotkey": h, "answers": 2, "total": {"found": n, "known": 4}} for h, n in (("a", 1), ("b", 3))],
+        "miners": [{"hotkey": h, "answers": 2, "total": {"matched": n, "known": 4}} for h, n in (("a", 1), ("b", 3))],
     }
     network = read_network(result, found)
     assert network[:5] == (3, 2, 7, 1, 1)

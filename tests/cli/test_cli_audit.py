@@ -7,18 +7,13 @@ from typing import Any
 
 import pytest
 from audit_file import forged
-from cli_store import Example, called, copied, example_in, validator
+from cli_store import Example, called, copied, validator
 from msgspec.structs import replace
 from recorded import harm, headed
 
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.receipt import Anchor
 from validator.sources import SystemClock
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
 
 
 @pytest.fixture(scope="module")
@@ -64,35 +59,39 @@ def test_a_file_that_was_cut_does_not_reach_the_digest_of_the_receipt_that_is_go
     head = json.loads(called("audit", "verify", str(exported), "--json").stdout)["head"]
     done = called("audit", "verify", str(exported), "--against", head.upper())
     assert (done.returncode, f"reaches {head}: receipt" in done.stdout) == (0, True)
-    told = json.loads(called("audit", "verify", str(exported), "--against", head, "--json").stdout)
-    assert (told["ok"], told["against"]["reached"], told["against"]["sequence"]) == (True, True, told["last"])
-    assert json.loads(whole[told["against"]["line"] - 1])["receipt"]["sequence"] == told["last"]
+    document = json.loads(called("audit", "verify", str(exported), "--against", head, "--json").stdout)
+    assert (document["ok"], document["against"]["reached"], document["against"]["sequence"]) == (
+        True,
+        True,
+        document["last"],
+    )
+    assert json.loads(whole[document["against"]["line"] - 1])["receipt"]["sequence"] == document["last"]
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(whole[0])
     assert called("audit", "verify", str(cut)).returncode == 0  # nothing in it says that something is missing
     done = called("audit", "verify", str(cut), "--against", head)
     assert (done.returncode, f"does NOT reach {head}" in done.stdout) == (1, True)
-    told = json.loads(called("audit", "verify", str(cut), "--against", head, "--json").stdout)
-    assert (told["ok"], told["against"]["reached"]) == (False, False)
+    document = json.loads(called("audit", "verify", str(cut), "--against", head, "--json").stdout)
+    assert (document["ok"], document["against"]["reached"]) == (False, False)
     part = tmp_path / "part.jsonl"
     called("audit", "export", "--config", str(example.config), "--since", "0", "--out", str(part))
     opening = hashlib.sha256(whole[0][:-1]).hexdigest()
-    told = json.loads(called("audit", "verify", str(part), "--against", opening, "--json").stdout)
-    assert (told["ok"], told["against"]["sequence"], told["against"]["line"]) == (True, 0, None)
+    document = json.loads(called("audit", "verify", str(part), "--against", opening, "--json").stdout)
+    assert (document["ok"], document["against"]["sequence"], document["against"]["line"]) == (True, 0, None)
     assert called("audit", "verify", str(exported), "--against", "abc").returncode == 2
 
 
 def test_a_file_is_held_to_what_its_owner_anchored_on_chain(exported: Path, tmp_path: Path) -> None:
-    told = json.loads(called("audit", "verify", str(exported), "--json").stdout)
-    owner, first = told["hotkey"], hashlib.sha256(exported.read_bytes().splitlines()[0]).hexdigest()
-    assert told["anchor"] is None
+    document = json.loads(called("audit", "verify", str(exported), "--json").stdout)
+    owner, first = document["hotkey"], hashlib.sha256(exported.read_bytes().splitlines()[0]).hexdigest()
+    assert document["anchor"] is None
     rules = SubnetRules(seed="a", genesis=0, netuid=7)
     subnet = SimulatedSubnet.create(rules, SystemClock(), tmp_path / "chain.json")
     subnet.register(owner)
     config = tmp_path / "reader.toml"  # no wallet, no store: a reader's
     config.write_text(f'[validator]\nnetuid = 7\n[chain]\nkind = "simulated"\nstate = "{tmp_path}/chain.json"\n')
 
-    def asked(content: bytes | None) -> tuple[int, dict[str, Any], str]:
+    def verified_on_chain(content: bytes | None) -> tuple[int, dict[str, Any], str]:
         if content is not None:
             subnet.submit_commitment(owner, content, delay=0, valid_blocks=4)
         where = ("audit", "verify", str(exported), "--chain", "--config", str(config))
@@ -100,17 +99,17 @@ def test_a_file_is_held_to_what_its_owner_anchored_on_chain(exported: Path, tmp_
         assert done.returncode == plain.returncode
         return done.returncode, json.loads(done.stdout)["anchor"], plain.stdout
 
-    code, anchor, text = asked(None)
+    code, anchor, text = verified_on_chain(None)
     assert (code, anchor["block"]) == (0, None)
     assert "no confirmed vector to compare with the chain" in text
     assert f"NOT anchored: {owner} has committed to nothing on subnet 7" in text
-    code, anchor, text = asked(b"https://example.org")
+    code, anchor, text = verified_on_chain(b"https://example.org")
     assert (code, "is no anchor of a log" in text) == (0, True)
-    for sequence, digest in ((0, first), (told["last"], told["head"])):
-        code, anchor, text = asked(Anchor(sequence, digest).content())
+    for sequence, digest in ((0, first), (document["last"], document["head"])):
+        code, anchor, text = verified_on_chain(Anchor(sequence, digest).content())
         assert (code, anchor["reached"], anchor["sequence"]) == (0, True, sequence)
         assert f"anchored at block {anchor['block']}: reaches {digest}: receipt {sequence}" in text
-    code, anchor, text = asked(Anchor(9, "cd" * 32).content())
+    code, anchor, text = verified_on_chain(Anchor(9, "cd" * 32).content())
     assert (code, anchor["reached"], anchor["digest"]) == (1, False, "cd" * 32)
     assert "does NOT reach" in text
     other = tmp_path / "other.jsonl"
@@ -124,8 +123,8 @@ def test_a_row_that_the_file_does_not_tell_is_a_no(exported: Path, tmp_path: Pat
     row.write_text('{"netuid": 7, "mechid": 0, "uid": 0, "block": 9, "row": [[1, 65535]]}')
     done = called("audit", "verify", str(exported), "--rows", str(row))
     assert (done.returncode, "the row on chain is NOT that of the newest confirmed vector" in done.stdout) == (1, True)
-    told = json.loads(called("audit", "verify", str(exported), "--rows", str(row), "--json").stdout)
-    assert (told["ok"], told["rows"][0]["equal"]) == (False, False)
+    document = json.loads(called("audit", "verify", str(exported), "--rows", str(row), "--json").stdout)
+    assert (document["ok"], document["rows"][0]["equal"]) == (False, False)
 
 
 def test_what_is_no_log_and_what_is_not_there_is_bad_input(tmp_path: Path, example: Example) -> None:
@@ -149,8 +148,8 @@ def test_a_stored_proof_is_shown_exported_and_verified(exported: Path, example: 
     file = tmp_path / "proof.json"
     where = ("--config", str(example.config), "--out", str(file))
     assert called("proof", "export", note["task_id"], *where).returncode == 0
-    told = json.loads(called("proof", "verify", str(file), "--json").stdout)
-    assert (told["checksum"], told["hotkey"]) == (note["checksum"], receipt["validator_hotkey"])
+    document = json.loads(called("proof", "verify", str(file), "--json").stdout)
+    assert (document["checksum"], document["hotkey"]) == (note["checksum"], receipt["validator_hotkey"])
     done = called("proof", "export", note["task_id"], "--format", "markdown", "--config", str(example.config))
     assert done.stdout.startswith("# Consensus Proof")
     done = called("proof", "show", "none", "--config", str(example.config))

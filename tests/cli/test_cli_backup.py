@@ -6,20 +6,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_store import Example, answered, called, copied, example_in, write_config
+from cli_store import Example, answered, called, copied, write_config
 from recorded import dispatched, harm
 
 from validator.daemon.exits import Exit
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "clean", made_up=False)
-
-
 @pytest.fixture
-def own(example: Example, tmp_path: Path) -> Example:
-    return copied(example, tmp_path)
+def own(clean_example: Example, tmp_path: Path) -> Example:
+    return copied(clean_example, tmp_path)
 
 
 def elsewhere(tmp_path: Path) -> tuple[Path, Path]:
@@ -60,26 +55,26 @@ def test_a_backup_that_does_not_replay_is_not_restored(own: Example, tmp_path: P
     assert called("db", "restore", str(file), "--rounds", "1", "--config", str(config)).returncode == Exit.FINE
 
 
-def test_a_backup_needs_a_new_name(example: Example) -> None:
-    done = called("db", "backup", str(example.database), "--config", str(example.config))
+def test_a_backup_needs_a_new_name(clean_example: Example) -> None:
+    done = called("db", "backup", str(clean_example.database), "--config", str(clean_example.config))
     assert (done.returncode, done.stdout) == (Exit.NOT_READY, "")
-    assert done.stderr == f"There is no backup: {example.database} exists already; name a new file\n"
+    assert done.stderr == f"There is no backup: {clean_example.database} exists already; name a new file\n"
 
 
 def test_a_restored_store_is_json_too(own: Example, tmp_path: Path) -> None:
     file = tmp_path / "backup.sqlite"
     called("db", "backup", str(file), "--config", str(own.config))
     config, database = elsewhere(tmp_path)
-    said = json.loads(called("db", "restore", str(file), "--json", "--config", str(config)).stdout)
-    assert said["store"] == f"sqlite:///{database}"
-    assert (said["was"], said["newest_round"], said["replayed"], said["equal"]) == ("current", 1, 2, 1)
+    document = json.loads(called("db", "restore", str(file), "--json", "--config", str(config)).stdout)
+    assert document["store"] == f"sqlite:///{database}"
+    assert (document["was"], document["newest_round"], document["replayed"], document["equal"]) == ("current", 1, 2, 1)
 
 
 def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
     where = ["--config", str(own.config)]
-    said = answered("db", "check", *where)
-    assert said["sound"] is True
-    assert [check["name"] for check in said["checks"]] == [
+    document = answered("db", "check", *where)
+    assert document["sound"] is True
+    assert [check["name"] for check in document["checks"]] == [
         "pages",
         "tables",
         "references",
@@ -127,13 +122,13 @@ def test_pruning_shows_before_and_after(own: Example) -> None:
             connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in ("answers", "bundles")
         )
         connection.commit()
-    said = answered("db", "prune", *where)
-    found = {row["table"]: row for row in said["tables"]}
+    document = answered("db", "prune", *where)
+    found = {row["table"]: row for row in document["tables"]}
     assert (found["answers"]["removed"], found["answers"]["rows_before"]) == (60, answers)
     assert found["answers"]["rows_after"] == answers - 60
     assert found["answers"]["bytes_after"] < found["answers"]["bytes_before"]
     assert (found["bundles"]["removed"], found["bundles"]["rows_after"]) == (0, bundles)
-    assert said["store"]["reusable"] > 0
+    assert document["store"]["reusable"] > 0
     shown = called("db", "prune", *where)
     assert (shown.returncode, shown.stderr) == (Exit.FINE, "")
     assert "free to be filled again" in shown.stdout

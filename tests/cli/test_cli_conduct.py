@@ -4,9 +4,7 @@ import os
 import pty
 import subprocess
 from contextlib import suppress
-from pathlib import Path
 
-import pytest
 from cli_store import (
     EVIL,
     EVIL_SHOWN,
@@ -16,9 +14,7 @@ from cli_store import (
     Example,
     answered,
     called,
-    copied,
     environment,
-    example_in,
     validator,
 )
 
@@ -57,16 +53,6 @@ FLAG_KEYS = [
     "cleared_at",
     "cleared_reason",
 ]
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
-
-
-@pytest.fixture
-def own_example(example: Example, tmp_path: Path) -> Example:
-    return copied(example, tmp_path)
 
 
 def test_miners_are_listed_by_score_with_stable_keys(example: Example) -> None:
@@ -221,7 +207,7 @@ def test_who_was_not_paid_is_shown_as_it_was_when_the_weights_were_computed(exam
         "since_round": 0,
     }
     lines = validator("weights", "show", "--config", str(example.config)).stdout.splitlines()
-    told = lines[lines.index("not paid:") :]
-    row = next(line for line in told if GARBAGE in line)
+    unpaid = lines[lines.index("not paid:") :]
+    row = next(line for line in unpaid if GARBAGE in line)
     assert row.split()[1:] == ["mcp_server", "low_reputation", "6", "0", "its", "reputation", "is", "0.1000"]
-    assert told[-1] == f"low_reputation: {window['meaning']} {window['remedy']}"
+    assert unpaid[-1] == f"low_reputation: {window['meaning']} {window['remedy']}"

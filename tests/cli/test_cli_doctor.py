@@ -58,21 +58,21 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
     try:
         async with site.forked() as daemon:
             await until(lambda: "round_settled" in site.log.read_text(), site)
-            report = json.loads(await _asked(site))
+            report = json.loads(await _doctor(site))
             screen = json.loads(await site.said("status", "--json"))
             await until(lambda: site.log.read_text().count("round_settled") > 2, site)  # it continues
             assert daemon.returncode is None
             assert '"condition": "store' not in site.log.read_text()
     finally:
         await miners.close()
-    seen = {finding["about"]: finding for one in report["checks"] for finding in one["findings"]}
+    findings = {finding["about"]: finding for one in report["checks"] for finding in one["findings"]}
     assert report["counts"]["fault"] == 0, report
-    assert seen["miners"]["seen"].startswith("6 of 6")
-    assert seen["running"]["seen"].startswith(f"http://127.0.0.1:{site.health_port}: a validator answers: ")
-    assert seen["writer"]["seen"] == f"process {daemon.pid} writes to it"
-    assert seen["chain of the store"]["status"] == "ok"
-    assert seen["database write"]["status"] == "ok"
-    assert seen["registration"]["seen"] == "uid 0 on netuid 1"
+    assert findings["miners"]["seen"].startswith("6 of 6")
+    assert findings["running"]["seen"].startswith(f"http://127.0.0.1:{site.health_port}: a validator answers: ")
+    assert findings["writer"]["seen"] == f"process {daemon.pid} writes to it"
+    assert findings["chain of the store"]["status"] == "ok"
+    assert findings["database write"]["status"] == "ok"
+    assert findings["registration"]["seen"] == "uid 0 on netuid 1"
     assert screen["running"]["report"]["version"]
     assert screen["running"]["report"]["started_at"]
     assert (screen["chain"]["me"]["uid"], screen["chain"]["me"]["validator_permit"]) == (0, True)
@@ -81,7 +81,7 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
     assert screen["problems"] == {"wallet": "", "store": "", "chain": ""}
 
 
-async def _asked(site: Site) -> str:
+async def _doctor(site: Site) -> str:
     done = await asyncio.to_thread(validator, "doctor", "--json", "--config", str(site.config))
     assert done.returncode in {0, 6}, done.stdout + done.stderr
     return done.stdout

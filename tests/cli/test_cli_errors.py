@@ -13,9 +13,7 @@ from cli_store import (
     Example,
     answered,
     called,
-    copied,
     environment,
-    example_in,
     started,
     validator,
     write_config,
@@ -32,16 +30,6 @@ STORE_COMMANDS = [
     ["flags", "clear", "x", "--reason", "y"],
     ["weights", "show"],
 ]
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
-
-
-@pytest.fixture
-def own_example(example: Example, tmp_path: Path) -> Example:
-    return copied(example, tmp_path)
 
 
 def test_the_errors_named_in_the_table_of_exit_codes_exist() -> None:
@@ -173,34 +161,41 @@ def test_output_that_the_encoding_lacks_is_escaped(example: Example) -> None:
 
 def test_under_json_an_error_is_a_document_on_standard_output(tmp_path: Path) -> None:
     config = write_config(tmp_path, "postgresql://me:hunter2@127.0.0.1:1/db")
-    for words, code in (
+    for arguments, code in (
         (("rounds", "list", "--config", str(config)), 3),
         (("rounds", "list", "--config", str(tmp_path / "absent.toml")), 2),
         (("rounds", "list", "--limit", "0"), 2),
         (("rounds", "dance"), 2),
         (("rounds", "list", "--nope\x1b"), 2),
     ):
-        done = called(*words, "--json")
+        done = called(*arguments, "--json")
         document = json.loads(done.stdout)
         assert done.returncode == code == document["error"]["exit_code"]
         assert document["error"]["message"] in done.stderr
         assert "hunter2" not in done.stdout + done.stderr
-        assert called(*words).stdout == ""
+        assert called(*arguments).stdout == ""
 
 
-@pytest.mark.parametrize("words", [("--help",), ("rounds", "list"), ("rounds", "list", "--json"), ("rounds", "dance")])
-def test_a_standard_output_that_takes_nothing_is_one_line(example: Example, words: tuple[str, ...]) -> None:
-    named = ("--config", str(example.config)) if "list" in words else ()
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("rounds", "list"), ("rounds", "list", "--json"), ("rounds", "dance")]
+)
+def test_a_standard_output_that_takes_nothing_is_one_line(example: Example, arguments: tuple[str, ...]) -> None:
+    named = ("--config", str(example.config)) if "list" in arguments else ()
     reader, pipe = os.pipe()
     os.close(reader)
     full = os.open("/dev/full", os.O_WRONLY)
     for stdout in (full, pipe):
         done = subprocess.run(
-            [*PROGRAM, *words, *named], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, env=environment()
+            [*PROGRAM, *arguments, *named],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment(),
         )
         assert done.returncode != 0
         assert "Traceback" not in done.stderr
-        assert len(done.stderr.splitlines()) <= (7 if "dance" in words else 1)  # how a group is called has lines
+        assert len(done.stderr.splitlines()) <= (7 if "dance" in arguments else 1)  # how a group is called has lines
     os.close(full)
     os.close(pipe)
 

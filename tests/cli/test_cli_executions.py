@@ -99,8 +99,8 @@ def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
     store, (caught, fine) = example
     done = called("waiting", "show", IDS[0], "--config", str(store.config))
     assert (done.returncode, done.stderr) == (0, "")
-    words = " ".join(done.stdout.split())
-    for said in (
+    shown = " ".join(done.stdout.split())
+    for line in (
         "(said\\u001b[31m so)",
         "fs 5 2 2 9",
         f"{caught}: rerun_fail: mark, fs missing",
@@ -112,7 +112,7 @@ def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
         f"{fine}: rerun_pass the execution mark is in its traces: /tmp/state-",
         "the next round that is settled counts it",
     ):
-        assert said in words, said
+        assert line in shown, line
     unsure = " ".join(called("waiting", "show", IDS[1], "--config", str(store.config)).stdout.split())
     assert "execution_varies: Two runs of the bundle differ by more than they have in common." in unsure
     assert "it says nothing of any miner" in unsure

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_store import Example, called, copied, example_in
+from cli_store import Example, called, copied
 from no_room import no_room
 from package_files import ROOT
 from store_faults import fill, small_disk
@@ -15,13 +15,13 @@ from validator.daemon.exits import Exit
 DEBATE = str(ROOT / "docs" / "examples" / "debate.json")
 INIT = "--netuid", "7", "--network", "test", "--database", "postgresql://u:p@postgres/d"
 # What each is asked for, where it must go, and the code that it ends with.
-Asked = Callable[[Example, Path], list[str]]
-WITHOUT_STORE: dict[str, tuple[Asked, Exit]] = {
+CommandLine = Callable[[Example, Path], list[str]]
+WITHOUT_STORE: dict[str, tuple[CommandLine, Exit]] = {
     "init": (lambda _, disk: ["init", str(disk / "new" / "deep"), *INIT], Exit.NOT_READY),
     "tasks pack": (lambda own, disk: ["tasks", "pack", str(_skill(own)), "--out", str(disk / "t" / "x")], Exit.INPUT),
     "proof build": (lambda _, disk: ["proof", "build", DEBATE, "--out", str(disk / "p.json")], Exit.NOT_READY),
 }
-OF_STORE: dict[str, tuple[Asked, Exit]] = {
+OF_STORE: dict[str, tuple[CommandLine, Exit]] = {
     "audit export": (lambda own, disk: ["audit", "export", "--out", str(disk / "log"), *at(own)], Exit.NOT_READY),
     "db backup": (lambda own, disk: ["db", "backup", str(disk / "backup.sqlite"), *at(own)], Exit.NOT_READY),
     "db restore": (lambda own, disk: ["db", "restore", str(_backup(own)), *at(own, disk)], Exit.NOT_READY),
@@ -51,11 +51,6 @@ def _backup(own: Example) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
-
-
 @pytest.fixture
 def own(example: Example, tmp_path: Path) -> Example:
     (tmp_path / "own").mkdir()
@@ -64,9 +59,9 @@ def own(example: Example, tmp_path: Path) -> Example:
 
 @pytest.mark.parametrize("command", [*WITHOUT_STORE, *OF_STORE])
 def test_a_full_disk_is_one_line_and_nothing_is_left(command: str, own: Example, tmp_path: Path) -> None:
-    asked, code = {**WITHOUT_STORE, **OF_STORE}[command]
+    command_line, code = {**WITHOUT_STORE, **OF_STORE}[command]
     with small_disk(tmp_path / "disk", "1m") as disk:
-        arguments = asked(own, disk)
+        arguments = command_line(own, disk)
         fill(disk)
         done = called(*arguments)
         assert (done.returncode, done.stdout) == (code, "")
@@ -80,10 +75,10 @@ def test_a_full_disk_is_one_line_and_nothing_is_left(command: str, own: Example,
 def test_a_limit_on_the_size_of_files_is_one_line_and_nothing_is_left(
     command: str, own: Example, tmp_path: Path
 ) -> None:
-    asked, code = WITHOUT_STORE[command]
+    command_line, code = WITHOUT_STORE[command]
     place = tmp_path / "place"
     place.mkdir()
-    arguments = asked(own, place)
+    arguments = command_line(own, place)
     with no_room(100):
         done = called(*arguments)
     assert (done.returncode, done.stdout) == (code, "")

@@ -63,13 +63,13 @@ def test_the_miner_the_local_network_and_the_laboratory_join() -> None:
     assert joined == {(entry.name, entry.dist.name) for entry in entry_points(group=JOINED) if entry.dist}
 
 
-@pytest.mark.parametrize("words", [("devnet",), ("miner", "check", "--help"), ("tasks", "draft")])
+@pytest.mark.parametrize("arguments", [("devnet",), ("miner", "check", "--help"), ("tasks", "draft")])
 def test_a_command_of_a_distribution_that_is_missing_says_so(
-    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
-    with pytest.raises(NotInstalledError, match=f"{words[0]}.* comes with sssa-.*: run `make setup`"):
-        root().main(list(words), standalone_mode=False)
+    with pytest.raises(NotInstalledError, match=f"{arguments[0]}.* comes with sssa-.*: run `make setup`"):
+        root().main(list(arguments), standalone_mode=False)
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

@@ -72,13 +72,13 @@ def test_a_group_of_too_many_members_is_refused_before_all_are_compared(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("bound", "said"), [("MAX_JSON_VALUES", "more than 50 values"), ("MAX_DOCUMENT", "at most 50")]
+    ("bound", "message"), [("MAX_JSON_VALUES", "more than 50 values"), ("MAX_DOCUMENT", "at most 50")]
 )
 def test_a_debate_whose_proof_nobody_could_check_is_not_built(
-    bound: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bound: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"validator.proofs.document.{bound}", 50)
-    assert said in refused("proof", "build", str(DEBATE), "--out", str(tmp_path / "proof.json"))
+    assert message in refused("proof", "build", str(DEBATE), "--out", str(tmp_path / "proof.json"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,13 +109,13 @@ def of_events(n: int) -> bytes:
 
 
 def of_windows(miners: int, entries: int) -> bytes:
-    stands = {"declared": True, "dispatches": 5, "failures": 0, "proven": True, "reputation": 0.5}
+    standing = {"declared": True, "dispatches": 5, "failures": 0, "proven": True, "reputation": 0.5}
     kinds = ("declarative", "workflow")
     return json.dumps(
         {
             "scoring_version": "1.0.0",
             "windows": {f"h{i}": dict.fromkeys(kinds, [1.5] * entries) for i in range(miners)},
-            "standing": {f"h{i}": {"types": dict.fromkeys(kinds, stands)} for i in range(miners)},
+            "standing": {f"h{i}": {"types": dict.fromkeys(kinds, standing)} for i in range(miners)},
         }
     ).encode()
 

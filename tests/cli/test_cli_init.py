@@ -154,7 +154,7 @@ def test_nothing_is_overwritten_and_nothing_half_done(there: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         (("--netuid", "70000"), "validator.netuid: got 70000; allowed is a whole number from 0 to 65535"),
         (("--netuid", "1", "--network", "http://x"), "chain.endpoints: got a value that is not shown"),
@@ -165,11 +165,11 @@ def test_nothing_is_overwritten_and_nothing_half_done(there: str, tmp_path: Path
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(
-    options: tuple[str, ...], words: str, tmp_path: Path
+    options: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
     done = called("init", str(tmp_path / "new"), *options)
     assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
+    assert message in done.stderr
     assert "hunter2" not in done.stderr
     assert "/tmp/tmp" not in done.stderr
     assert not (tmp_path / "new").exists()

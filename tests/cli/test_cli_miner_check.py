@@ -40,7 +40,7 @@ def test_the_report_is_one_document(nobody: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("ftp://127.0.0.1", "--hotkey", MINER),
         ("http://127.0.0.1:1", "--hotkey", "nobody"),
@@ -49,7 +49,7 @@ def test_the_report_is_one_document(nobody: str) -> None:
         ("http://127.0.0.1:1",),
     ],
 )
-def test_what_cannot_be_checked_is_bad_input(words: tuple[str, ...]) -> None:
-    done = called("miner", "check", *words)
+def test_what_cannot_be_checked_is_bad_input(arguments: tuple[str, ...]) -> None:
+    done = called("miner", "check", *arguments)
     assert done.returncode == Exit.INPUT
     assert done.stdout == ""

@@ -6,21 +6,16 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from cli_store import Example, called, copied, example_in, validator, write_config
+from cli_store import Example, called, copied, validator, write_config
 
 from validator.store import open_store
 
 GATES = "gates: 60 answers judged again\n"
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "clean", made_up=False)
-
-
 @pytest.fixture
-def clean(example: Example, tmp_path: Path) -> Example:
-    return copied(example, tmp_path)
+def clean(clean_example: Example, tmp_path: Path) -> Example:
+    return copied(clean_example, tmp_path)
 
 
 def test_equal_rounds_are_summed_up_and_an_open_one_is_said_to_be_open(clean: Example) -> None:
@@ -70,8 +65,8 @@ def test_answers_that_are_gone_are_counted(clean: Example) -> None:
     assert re.fullmatch(r"round 0: \d+ answers judged again, \d+ pruned", done.stdout.splitlines()[0])
 
 
-def test_what_cannot_be_asked(example: Example, tmp_path: Path) -> None:
-    config = str(example.config)
+def test_what_cannot_be_asked(clean_example: Example, tmp_path: Path) -> None:
+    config = str(clean_example.config)
     for arguments in (
         [],
         ["0", "--all"],
@@ -105,7 +100,7 @@ def test_a_store_that_goes_away_is_an_error_of_one_line(clean: Example) -> None:
 @pytest.mark.parametrize(
     "command", [("replay",), ("replay", "--since"), ("audit", "export", "--since"), ("rounds", "list", "--before")]
 )
-def test_a_round_beyond_every_store_is_bad_input(example: Example, command: tuple[str, ...]) -> None:
-    ran = called(*command, "9" * 30, "--config", str(example.config))
+def test_a_round_beyond_every_store_is_bad_input(clean_example: Example, command: tuple[str, ...]) -> None:
+    ran = called(*command, "9" * 30, "--config", str(clean_example.config))
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "Invalid value" in ran.stderr

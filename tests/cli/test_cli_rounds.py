@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
 from cli_store import (
@@ -14,8 +13,6 @@ from cli_store import (
     Example,
     answered,
     called,
-    copied,
-    example_in,
     validator,
 )
 from recorded import dispatched, harm, headed
@@ -87,16 +84,6 @@ DISPATCH_KEYS = [
     "factors",
     "workflow",
 ]
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
-
-
-@pytest.fixture
-def own_example(example: Example, tmp_path: Path) -> Example:
-    return copied(example, tmp_path)
 
 
 def test_rounds_are_listed_newest_first_with_stable_keys(example: Example) -> None:

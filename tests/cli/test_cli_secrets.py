@@ -63,11 +63,11 @@ def password(number: int) -> str:
 
 def with_option(name: str) -> Iterator[tuple[str, ...]]:
     """Every command that has the option, with words for what it requires."""
-    for words in commands():
+    for command_line in commands():
         command = TREE
-        for word in words:
+        for word in command_line:
             command = command.commands[word]
-        if hasattr(command, "commands") or words in LONG_RUNNING:
+        if hasattr(command, "commands") or command_line in LONG_RUNNING:
             continue
         options = {option for one in command.params for option in one.opts}
         if name not in options:
@@ -78,33 +78,35 @@ def with_option(name: str) -> Iterator[tuple[str, ...]]:
                 given.append(ARGUMENTS.get(one.name, "1"))
             elif one.required:
                 given += [one.opts[-1], ARGUMENTS.get(one.opts[-1], "1")]
-        yield (*words, *given)
+        yield (*command_line, *given)
 
 
 READING = sorted(with_option("--config"))
 
 
 @pytest.mark.parametrize("many", [1, pytest.param(SWEPT, marks=pytest.mark.attack)])
-@pytest.mark.parametrize("words", READING, ids=" ".join)
-def test_no_command_shows_a_piece_of_the_databases_password(words: tuple[str, ...], many: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command_line", READING, ids=" ".join)
+def test_no_command_shows_a_piece_of_the_databases_password(
+    command_line: tuple[str, ...], many: int, tmp_path: Path
+) -> None:
     (tmp_path / "my.toml").write_text(SETTINGS)
     (tmp_path / "1").write_text(DEBATE)
-    further = next((more for named, more in FURTHER.items() if words[: len(named)] == named), ())
-    for number in range(READING.index(words), READING.index(words) + many):
+    further = next((more for named, more in FURTHER.items() if command_line[: len(named)] == named), ())
+    for number in range(READING.index(command_line), READING.index(command_line) + many):
         secret = password(number % SWEPT)
         forms = (secret, quote(secret, safe=""))
         for written in forms:
             url = f"postgresql://validator:{written}@127.0.0.1:1/v"
-            done = called(*words, *further, "--config", "my.toml", cwd=tmp_path, VALIDATOR_STORE__URL=url)
-            said = done.stdout + done.stderr
-            assert set(written).isdisjoint(":/?#[]@") or "store.url" in said, said  # it reads the setting
+            done = called(*command_line, *further, "--config", "my.toml", cwd=tmp_path, VALIDATOR_STORE__URL=url)
+            output = done.stdout + done.stderr
+            assert set(written).isdisjoint(":/?#[]@") or "store.url" in output, output  # it reads the setting
             shown = {
                 form[i : i + PIECE]
                 for form in forms
                 for i in range(len(form) - PIECE + 1)
-                if form[i : i + PIECE] in said
+                if form[i : i + PIECE] in output
             }
-            assert shown == set(), said
+            assert shown == set(), output
 
 
 async def test_json_is_one_document_or_nothing_on_a_chain_that_lacks_something(
@@ -121,11 +123,11 @@ async def test_json_is_one_document_or_nothing_on_a_chain_that_lacks_something(
     await upgrade(f"sqlite:///{tmp_path}/store.sqlite")
     logged = 0
     try:
-        for words in sorted(with_option("--json")):
-            config = ["--config", "my.toml"] if words in READING else []
-            done = await asyncio.to_thread(called, *words, "--json", *config, cwd=tmp_path)
+        for command_line in sorted(with_option("--json")):
+            config = ["--config", "my.toml"] if command_line in READING else []
+            done = await asyncio.to_thread(called, *command_line, "--json", *config, cwd=tmp_path)
             lines = done.stdout.splitlines()
-            assert len(lines) <= 1, (words, done.stdout)
+            assert len(lines) <= 1, (command_line, done.stdout)
             for line in lines:
                 json.loads(line)
             logged += "chain_old_runtime" in done.stderr

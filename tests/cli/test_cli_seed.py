@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,9 +59,9 @@ def test_the_same_word_gives_the_same_bytes_and_nothing_is_written_over(tmp_path
     assert re.match(
         "before planting .* finds |no analyser looked at it|the analyser .* failed: ", first["notes"]["greeter"][1]
     )
-    told = json.loads((tmp_path / first["tasks"][0]["path"] / "task.json").read_text())["truth"]
-    for said, known in zip(first["tasks"][0]["findings"], told["findings"], strict=True):
-        assert {key: said[key] for key in ("kind", "category", "severity", "evidence_ref")} == {
+    truth = json.loads((tmp_path / first["tasks"][0]["path"] / "task.json").read_text())["truth"]
+    for printed, known in zip(first["tasks"][0]["findings"], truth["findings"], strict=True):
+        assert {key: printed[key] for key in ("kind", "category", "severity", "evidence_ref")} == {
             key: known[key] for key in ("kind", "category", "severity", "evidence_ref")
         }
     before = contents(tmp_path)
@@ -98,26 +97,13 @@ def test_a_seeding_of_nothing_is_bad_usage(tmp_path: Path) -> None:
 
 def test_a_word_is_drawn_where_none_is_given(tmp_path: Path) -> None:
     skill(tmp_path / "greeter")
-    words = [answered("tasks", "seed", "greeter", "--output", out, "--json", cwd=tmp_path)["seed"] for out in "ab"]
-    assert len({*words}) == 2
-    assert all(len(word) == 32 for word in words)
+    seeds = [answered("tasks", "seed", "greeter", "--output", out, "--json", cwd=tmp_path)["seed"] for out in "ab"]
+    assert len({*seeds}) == 2
+    assert all(len(word) == 32 for word in seeds)
 
 
 def empty(path: Path) -> Path:
     path.mkdir()
-    return path
-
-
-def empty_bundle(path: Path) -> Path:
-    path = path.with_suffix(".tar.gz")
-    path.write_bytes(pack({}))
-    return path
-
-
-def huge(path: Path) -> Path:
-    path = path.with_suffix(".tar.gz")
-    with path.open("wb") as file:
-        file.truncate(200 * 1024 * 1024)
     return path
 
 
@@ -130,40 +116,6 @@ def bomb(path: Path) -> Path:
 def binary(path: Path) -> Path:
     path.mkdir()
     (path / "SKILL.md").write_bytes(bytes(range(256)) * 20)
-    return path
-
-
-def not_utf8(path: Path) -> Path:
-    path.mkdir()
-    (path / "SKILL.md").write_bytes("# Grüße\n\nSag hallo.\n".encode("latin-1"))
-    return path
-
-
-def badly_named(path: Path) -> Path:
-    path.mkdir()
-    (Path(os.fsdecode(os.fsencode(path) + b"/\xff\xfe.md"))).write_text(TEXT)
-    return path
-
-
-def linked(path: Path) -> Path:
-    path.mkdir()
-    (path / "SKILL.md").symlink_to("/etc/passwd")
-    (path / "more").symlink_to("/etc")
-    return path
-
-
-def linked_bundle(path: Path) -> Path:
-    path = path.with_suffix(".tar.gz")
-    with tarfile.open(path, "w:gz") as tar:
-        link = tarfile.TarInfo("SKILL.md")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        tar.addfile(link)
-    return path
-
-
-def cut_short(path: Path) -> Path:
-    path = path.with_suffix(".tar.gz")
-    path.write_bytes(pack({"SKILL.md": TEXT.encode()})[:-20])
     return path
 
 
@@ -184,15 +136,8 @@ def broken_task(path: Path) -> Path:
     [
         (lambda path: path, "no path that exists"),
         (empty, "holds nothing"),
-        (empty_bundle, "holds nothing"),
-        (huge, "is larger than"),
         (bomb, "expands beyond"),
         (binary, "holds no text"),
-        (not_utf8, "holds no text"),
-        (badly_named, "holds nothing"),
-        (linked, "holds nothing"),
-        (linked_bundle, "names a link"),
-        (cut_short, "cut short"),
         (device, "no folder, zip"),
         (broken_task, "task.json: "),
     ],

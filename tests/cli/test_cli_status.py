@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, example_in, write_config
+from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, write_config
 
 from validator.chain.interface import Head
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
@@ -40,11 +40,6 @@ from validator.store.size import DiskUse
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ME = Neuron("5Me", 3, 1000.0, True, None)
 NOBODY = HealthAnswer(False, "http://127.0.0.1:9337", "no answer: Connection refused")
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
 
 
 def test_without_a_validator_it_says_so_first_and_shows_what_is_stored(example: Example) -> None:
@@ -79,7 +74,9 @@ def test_a_store_that_cannot_be_read_is_said_and_has_an_exit_code(tmp_path: Path
 
 
 def test_a_hotkey_that_cannot_be_read_has_a_line_of_its_own() -> None:
-    lines = screen(seen(hotkey=None, problems={"wallet": "The hotkey's file is not there: x", "chain": "not asked"}))
+    lines = screen(
+        overview(hotkey=None, problems={"wallet": "The hotkey's file is not there: x", "chain": "not asked"})
+    )
     assert lines[1].startswith("netuid 1, hotkey unknown, ")
     assert "wallet     unknown: The hotkey's file is not there: x" in lines
 
@@ -148,7 +145,7 @@ async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, stor
     assert (disk.per_day, disk.days_left) == (None, None)
 
 
-def seen(**changes: object) -> Overview:
+def overview(**changes: object) -> Overview:
     """A validator that does not run, with an empty store and no chain, but for what is changed."""
     nothing = Stored((), None, (), {}, Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None, None)
     base = Overview(NOW, 1, "5Me", NOBODY, nothing, DiskUse(1024, None, None, None), None, {"chain": "not asked"}, 3)
@@ -156,7 +153,7 @@ def seen(**changes: object) -> Overview:
 
 
 def with_stored(**changes: object) -> Stored:
-    empty = seen().store
+    empty = overview().store
     assert empty is not None
     return replace(empty, **changes)  # type: ignore[arg-type]
 
@@ -174,34 +171,34 @@ def chain(epoch: int, row: dict[int, int], commits: tuple[int, ...] = (), me: Ne
 
 def test_a_slow_chain_and_one_that_cannot_be_read_are_said() -> None:
     assert "block      150, 4 s old; 12 neurons; slow: 2.0 s a call" in screen(
-        seen(chain=replace(chain(7, {}), latency_s=2.04))
+        overview(chain=replace(chain(7, {}), latency_s=2.04))
     )
     problem = "head: no answer within 20 s: ws://n:9944: no connection: Connection refused"
-    lines = screen(seen(problems={"chain": problem}))
+    lines = screen(overview(problems={"chain": problem}))
     assert f"chain      unknown: {problem}" in lines
     assert f"  the chain cannot be read from here: {problem}" in lines
 
 
 def test_the_newest_receipt_that_an_export_must_reach() -> None:
-    assert "log        no receipt yet" in screen(seen())
-    lines = screen(seen(store=with_stored(log=LogHead(41, "ab" * 32, "2026-01-01T00:00:00Z"))))
+    assert "log        no receipt yet" in screen(overview())
+    lines = screen(overview(store=with_stored(log=LogHead(41, "ab" * 32, "2026-01-01T00:00:00Z"))))
     assert f"log        receipt 41 of 2026-01-01T00:00:00Z, digest {'ab' * 32}" in lines
 
 
 def test_the_chain_and_the_row_in_force() -> None:
     stored_weights = with_stored(weights=(weights(6, {3: 65_535}),), confirmed={0: 6})
-    text = "\n".join(screen(seen(store=stored_weights, chain=chain(7, {3: 65_535}))))
+    text = "\n".join(screen(overview(store=stored_weights, chain=chain(7, {3: 65_535}))))
     assert "role       uid 3, validator permit, stake 1000 TAO (least 500)" in text
     assert "block      150, 4 s old; 12 neurons" in text
     assert "epoch      7 [############............] 50%, until block 200; weights due in 30 blocks" in text
     assert "epoch 6 confirmed at block 135, 2 h ago; on chain 1 targets, updated at block 135, as sent" in text
     assert "to look at" not in text
-    text = "\n".join(screen(seen(store=stored_weights, chain=chain(9, {4: 1}, me=None))))
+    text = "\n".join(screen(overview(store=stored_weights, chain=chain(9, {4: 1}, me=None))))
     assert "NOT REGISTERED on this subnet" in text
     assert "NOT what this store sent last" in text
     sending = with_stored(weights=(replace(weights(7, {3: 65_535}), state="unknown"),))
-    assert "updated at block 135, from before it" in "\n".join(screen(seen(store=sending, chain=chain(7, {4: 1}))))
-    text = "\n".join(screen(seen(store=stored_weights, chain=chain(7, {}, commits=(140,)))))
+    assert "updated at block 135, from before it" in "\n".join(screen(overview(store=sending, chain=chain(7, {4: 1}))))
+    text = "\n".join(screen(overview(store=stored_weights, chain=chain(7, {}, commits=(140,)))))
     assert "on chain 1 not revealed yet, the newest of block 140" in text
 
 
@@ -209,7 +206,7 @@ def test_the_chain_and_the_row_in_force() -> None:
 def test_an_epochs_progress_is_that_between_its_own_steps(number: int, shown: str) -> None:
     found = chain(7, {})
     bounds = Head(number, "00", 0, 7, epoch_end=110 if number == 110 else 200, epoch_start=101)
-    text = "\n".join(screen(seen(chain=replace(found, head=bounds))))
+    text = "\n".join(screen(overview(chain=replace(found, head=bounds))))
     assert f"] {shown}, until block" in text
 
 
@@ -217,7 +214,7 @@ def test_what_somebody_should_look_at_comes_last() -> None:
     odd = "round 7: rounds_no_tasks: the task source gave none. Put tasks into it."
     running = HealthAnswer(True, "http://x", "degraded: local_disk", {}, (f"local_disk: {EVIL}",), advice=(odd,))
     disk = DiskUse(10 * 1024**2, 100 * 1024**2, 20.0 * 1024**2, 5.0)
-    lines = screen(seen(running=running, store=with_stored(locked=EVIL), disk=disk))
+    lines = screen(overview(running=running, store=with_stored(locked=EVIL), disk=disk))
     assert lines[0].startswith("A validator runs: degraded: local_disk, http://x")
     assert "disk       10.0 MiB, 20.0 MiB a day over seven days; 100.0 MiB free, full in 5 days" in lines
     assert lines[-5:] == [
@@ -241,7 +238,9 @@ def test_what_somebody_should_look_at_comes_last() -> None:
 def test_weights_are_old_by_mechanism_and_by_the_limit_of_the_settings(
     confirmed: dict[int, int | None], epoch: int, shown: list[str]
 ) -> None:
-    lines = screen(seen(store=with_stored(weights=(weights(10, {3: 1}),), confirmed=confirmed), chain=chain(epoch, {})))
+    lines = screen(
+        overview(store=with_stored(weights=(weights(10, {3: 1}),), confirmed=confirmed), chain=chain(epoch, {}))
+    )
     advice = CONDITIONS["weights_old"].advice
     assert [line for line in lines if "none confirmed" in line] == [f"  weights: {one}. {advice}" for one in shown]
 
@@ -269,13 +268,13 @@ async def test_a_simulated_chain_is_read_anew_from_its_file(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "text"),
     [(-1, "0 s"), (0, "0 s"), (59.9, "59 s"), (61, "1 min 1 s"), (3_600, "1 h"), (200_000, "2 d 7 h")],
 )
-def test_spans_have_two_units_at_most(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+def test_spans_have_two_units_at_most(seconds: float, text: str) -> None:
+    assert span(seconds) == text
 
 
-@pytest.mark.parametrize(("amount", "words"), [(0, "0 B"), (1536, "1.5 KiB"), (5 * 1024**4, "5.0 TiB"), (None, "-")])
-def test_sizes_have_the_unit_that_fits(amount: float, words: str) -> None:
-    assert byte_size(amount) == words
+@pytest.mark.parametrize(("amount", "text"), [(0, "0 B"), (1536, "1.5 KiB"), (5 * 1024**4, "5.0 TiB"), (None, "-")])
+def test_sizes_have_the_unit_that_fits(amount: float, text: str) -> None:
+    assert byte_size(amount) == text

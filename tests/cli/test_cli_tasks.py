@@ -60,7 +60,7 @@ def test_a_folder_becomes_a_task_that_checks(skill: Path, tmp_path: Path) -> Non
 
 def test_everything_about_a_task_can_be_said(skill: Path, tmp_path: Path) -> None:
     truth = truth_file(tmp_path, reference_risk=0.25)
-    words = [
+    arguments = [
         "--type",
         "rag_knowledge",
         "--output",
@@ -71,7 +71,7 @@ def test_everything_about_a_task_can_be_said(skill: Path, tmp_path: Path) -> Non
         "SKILL.md",
     ]
     windows = ["--window", "primary=0:6", "--window", "auditor=0:2.5"]
-    found = answered("tasks", "pack", str(skill), *words, *windows)
+    found = answered("tasks", "pack", str(skill), *arguments, *windows)
     task = read_task(tmp_path / "out").task
     assert found == {
         "path": str(tmp_path / "out"),
@@ -108,7 +108,7 @@ def test_an_installed_distribution_becomes_a_task(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "fault"),
+    ("arguments", "fault"),
     [
         (["--window", "primary=0:6"], "give primary and auditor, once each"),
         (["--window", "primary=0:6", "--window", "primary=0:5"], "give primary and auditor, once each"),
@@ -122,8 +122,8 @@ def test_an_installed_distribution_becomes_a_task(tmp_path: Path) -> None:
         (["--truth", "absent.json"], "absent.json"),
     ],
 )
-def test_what_cannot_be_packed_is_refused(skill: Path, tmp_path: Path, words: list[str], fault: str) -> None:
-    done = called("tasks", "pack", str(skill), *words, cwd=tmp_path)
+def test_what_cannot_be_packed_is_refused(skill: Path, tmp_path: Path, arguments: list[str], fault: str) -> None:
+    done = called("tasks", "pack", str(skill), *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert fault in done.stderr
     assert "\x1b" not in done.stderr
@@ -201,7 +201,7 @@ def test_tasks_are_served_until_a_signal(skill: Path, tmp_path: Path, number: si
 def test_what_cannot_be_served(tmp_path: Path) -> None:
     named = ["--validator", BOB.hotkey]
     (tmp_path / "my.toml").write_text('[validator]\nnetuid = 1\n[wallet]\nname = "nobody"\npath = "."\n')
-    for words, code, fault in (
+    for arguments, code, fault in (
         ([".", "--hotkey-uri", "//Alice"], 2, "name the hotkey of each validator that is served"),
         (["absent", "--hotkey-uri", "//Alice", *named], 2, "cannot be listed"),
         ([".", "--hotkey-uri", "twelve words of a mnemonic", *named], 2, "must be a derivation path such as //Alice"),
@@ -210,8 +210,8 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
         ([".", *named], 2, "no settings file"),
         ([".", "--config", "my.toml", *named], 11, "hotkey `default` of wallet `nobody`"),
     ):
-        done = called("tasks", "serve", *words, "--port", "0", cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (code, ""), words
+        done = called("tasks", "serve", *arguments, "--port", "0", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (code, ""), arguments
         assert fault in done.stderr
         assert "mnemonic" not in done.stderr
 
@@ -241,20 +241,20 @@ def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:
     assert (sound.returncode, total, sound.stderr) == (0, "1 tasks, 0 problems", "")
     (folder / "workflow.json").write_text(json.dumps(task_document(goal=" ")))
     broken = called("tasks", "check", "tasks/cat/workflow.json", cwd=tmp_path)
-    told = "tasks/cat/workflow.json: workflow.json: blank - at `goal`\n1 tasks, 1 problems\n"
-    assert (broken.returncode, broken.stdout, broken.stderr) == (1, told, "")
+    shown = "tasks/cat/workflow.json: workflow.json: blank - at `goal`\n1 tasks, 1 problems\n"
+    assert (broken.returncode, broken.stdout, broken.stderr) == (1, shown, "")
 
 
 def test_a_manifest_makes_its_packages_again(skill: Path, tmp_path: Path) -> None:
-    words = ("tasks", "pack", "--manifest", "packages.json", "--output")
-    first = validator(*words, "tasks/greeter", str(skill), cwd=tmp_path)
+    arguments = ("tasks", "pack", "--manifest", "packages.json", "--output")
+    first = validator(*arguments, "tasks/greeter", str(skill), cwd=tmp_path)
     assert (first.returncode, first.stderr) == (0, "")
     assert "declarative: it holds SKILL.md" in first.stdout
-    done = validator(*words, "again", cwd=tmp_path)
+    done = validator(*arguments, "again", cwd=tmp_path)
     bundle = read_task(tmp_path / "tasks" / "greeter").task.bundle_sha256
     assert (done.returncode, done.stdout) == (0, f"again/greeter: bundle {bundle}\n1 packages, 0 refused\n")
     (skill / "SKILL.md").write_text("other\n")
-    refused = validator(*words, "third", "--json", cwd=tmp_path)
+    refused = validator(*arguments, "third", "--json", cwd=tmp_path)
     assert refused.returncode == 1
     (package,) = json.loads(refused.stdout)["packages"]
     assert (package["name"], package["source"], package["there"]) == ("greeter", "./greeter", False)
@@ -263,7 +263,7 @@ def test_a_manifest_makes_its_packages_again(skill: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         ([], "name a SOURCE, or a --manifest"),
         (["--manifest", "packages.json", "--type", "declarative"], "go with a SOURCE"),
@@ -271,10 +271,10 @@ def test_a_manifest_makes_its_packages_again(skill: Path, tmp_path: Path) -> Non
         (["absent", "--manifest", "absent/packages.json"], "`packages.json` cannot be written: No such file"),
     ],
 )
-def test_packing_nothing_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
-    done = called("tasks", "pack", *words, cwd=tmp_path)
+def test_packing_nothing_is_refused(tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = called("tasks", "pack", *arguments, cwd=tmp_path)
     assert done.returncode == 2
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
 
 
 def test_sigterm_ends_a_command_as_ctrl_c_does() -> None:

@@ -55,9 +55,9 @@ def test_an_export_is_for_its_owner_and_a_public_one_for_all(config: str, tmp_pa
     assert called("audit", "export", "--config", config, "--public", "--out", str(public)).returncode == 0
     assert (oct(whole.stat().st_mode & 0o777), oct(public.stat().st_mode & 0o777)) == ("0o600", "0o644")
     assert sorted(folder.iterdir()) == [public, whole]
-    told = called("audit", "verify", str(public)).stdout
-    assert "truths: 2 shown as their rounds committed to them, 4 not shown" in told
-    assert "because their truth is not shown: 8 assessment, 8 workflow" in told
+    shown = called("audit", "verify", str(public)).stdout
+    assert "truths: 2 shown as their rounds committed to them, 4 not shown" in shown
+    assert "because their truth is not shown: 8 assessment, 8 workflow" in shown
     data = public.read_bytes()
     for secret in (SECRET.encode(), b"planted.example", *(canonical_bytes(goal.reference) for goal in GOALS)):
         assert secret not in data
@@ -73,8 +73,8 @@ def test_a_broken_export_leaves_nothing(config: str, tmp_path: Path) -> None:
 
 
 def retired(config: str) -> set[str]:
-    told = json.loads(called("tasks", "retired", "--config", config, "--json").stdout)
-    return {one["source_sha256"] for one in told["retired"]}
+    shown = json.loads(called("tasks", "retired", "--config", config, "--json").stdout)
+    return {one["source_sha256"] for one in shown["retired"]}
 
 
 def test_tasks_are_retired_by_name_type_and_date(config: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The hotkey's file, and nothing else of the wallet, comes to the container's folder for its user alone."""
+"""The hotkey's file, and nothing else of the wallet, is copied to the container's folder for its user alone."""
 
 import os
 from pathlib import Path
@@ -29,8 +29,8 @@ def install(folder: Path, owner: int) -> tuple[int, str]:
 def test_the_hotkey_alone_is_installed_for_its_user_and_again_changes_nothing(wallets: Path) -> None:
     owner = os.geteuid() or 10_001
     for _ in range(2):
-        code, said = install(wallets, owner)
-        assert (code, "the hotkey alone" in said) == (0, True), said
+        code, message = install(wallets, owner)
+        assert (code, "the hotkey alone" in message) == (0, True), message
     found = {str(path.relative_to(wallets)): path.stat() for path in wallets.rglob("*")}
     assert set(found) == {"cold", "cold/hotkeys", "cold/hotkeys/hot"}
     assert {name: oct(one.st_mode & 0o777) for name, one in found.items()} == {
@@ -45,19 +45,19 @@ def test_the_hotkey_alone_is_installed_for_its_user_and_again_changes_nothing(wa
 def test_another_key_and_a_folder_of_other_things_are_left_alone(wallets: Path) -> None:
     write_hotkey(wallets, Signer.from_uri("//Other"), "cold", "hot")
     before = (wallets / "cold/hotkeys/hot").read_bytes()
-    code, said = install(wallets, os.geteuid())
-    assert (code, "holds another key" in said) == (3, True), said
+    code, message = install(wallets, os.geteuid())
+    assert (code, "holds another key" in message) == (3, True), message
     assert (wallets / "cold/hotkeys/hot").read_bytes() == before
-    code, said = install(wallets.parent / "mine", os.geteuid())
-    assert (code, "own file" in said) == (3, True), said
+    code, message = install(wallets.parent / "mine", os.geteuid())
+    assert (code, "own file" in message) == (3, True), message
     (wallets.parent / "full").mkdir()
     (wallets.parent / "full" / "photo").touch()
     mode = (wallets.parent / "full").stat().st_mode
-    code, said = install(wallets.parent / "full", os.geteuid())
-    assert (code, "holds other things" in said, (wallets.parent / "full").stat().st_mode) == (3, True, mode), said
+    code, message = install(wallets.parent / "full", os.geteuid())
+    assert (code, "holds other things" in message, (wallets.parent / "full").stat().st_mode) == (3, True, mode), message
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may give files away")
 def test_who_cannot_give_it_away_is_told_to_use_sudo(wallets: Path) -> None:
-    code, said = install(wallets, os.geteuid() + 1)
-    assert (code, "run it with sudo" in said, wallets.exists()) == (3, True, False)
+    code, message = install(wallets, os.geteuid() + 1)
+    assert (code, "run it with sudo" in message, wallets.exists()) == (3, True, False)

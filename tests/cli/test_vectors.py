@@ -38,7 +38,7 @@ ENTRY = (
     '{"ok": true, "hits": 1, "said": 2, "known": 3, "verdict": "ALLOW", "reference": null, "risk": 1, "risk_null": 1,'
     ' "capabilities": null, "dependencies": null, "rules": [1, 2], "epsilon": 1}'
 )
-STANDS = '{"declared": true, "dispatches": 5, "failures": 0, "proven": true, "reputation": 0.5}'
+STANDING_OF_TYPE = '{"declared": true, "dispatches": 5, "failures": 0, "proven": true, "reputation": 0.5}'
 
 
 def differences(got: Any, expected: Any, path: str = "$") -> list[str]:
@@ -97,12 +97,12 @@ def test_standard_input_is_read_for_a_dash() -> None:
         ("score weights", "", "$", "truncated"),
         ("score weights", "[" * 100_000, "$", "nested too deeply"),
         ("score weights", '{"windows": {}}', "$", "missing required field `standing`"),
-        ("score weights", STANDING % '"novel": %s' % STANDS, "$.standing.a.types.novel", "must be one of"),
+        ("score weights", STANDING % '"novel": %s' % STANDING_OF_TYPE, "$.standing.a.types.novel", "must be one of"),
         ("score weights", STANDING % '"workflow": {"declared": 1}', "$.standing[...].types[...].declared", "got `int`"),
         ("score weights", STANDING % '"workflow": {"proven": true}', "$.standing[...].types[...]", "missing required"),
         (
             "score weights",
-            STANDING % '"workflow": %s' % STANDS.replace("0.5", "1.5"),
+            STANDING % '"workflow": %s' % STANDING_OF_TYPE.replace("0.5", "1.5"),
             "$.standing[...].types[...].reputation",
             "<= 1",
         ),
@@ -156,7 +156,7 @@ def test_bad_input_names_file_field_and_fault_and_the_others_are_scored(
 ) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text(text)
-    good = cases(COMMANDS_BY_WORDS[command])[0]
+    good = cases(FOLDER_OF_COMMAND[command])[0]
     fine = tmp_path / "good.json"
     fine.write_text(json.dumps(json.loads(good.read_text())["input"]))
     done = called(*command.split(), str(bad), str(tmp_path / "absent.json"), str(fine))
@@ -168,7 +168,7 @@ def test_bad_input_names_file_field_and_fault_and_the_others_are_scored(
     assert "absent.json: $: cannot be read" in absent
 
 
-COMMANDS_BY_WORDS = {" ".join(words): folder for folder, words in reversed(COMMANDS.items())}
+FOLDER_OF_COMMAND = {" ".join(command_line): folder for folder, command_line in reversed(COMMANDS.items())}
 
 
 def test_workflow_with_more_steps_done_than_there_are_is_an_error() -> None:

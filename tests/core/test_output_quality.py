@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
-from validator.kinds.workflow.executor import judge_output
-from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput, check_output
 from validator.protocol.workflow_task import Criterion, words
-from validator.scoring import code_quality
+from validator.scoring import code_quality, read_quality
 from validator.scoring.v1.output_quality import checklist_share, json_share, rouge_l
 
 texts = st.text(st.sampled_from("abcde ÄK.\n"), max_size=40)
@@ -130,14 +128,14 @@ def test_code_is_judged_by_its_tests_and_its_lint(report: tuple[int, int, int], 
 
 def test_code_is_deferred_and_never_run_inside_a_round() -> None:
     harmful = StepOutput(None, "raise SystemExit(1)", None)
-    assert judge_output(make_workflow("code"), harmful) == (None, Reason.QUALITY_DEFERRED)
+    assert read_quality(make_workflow("code"), harmful) is None
 
 
 @pytest.mark.parametrize("kind", ["code", "rag", "agent", "data_transform"])
 def test_nothing_is_worth_nothing(kind: str) -> None:
     task = make_workflow(kind)
     for output in (None, StepOutput(None, None, None), StepOutput(" ", None, None)):
-        assert judge_output(task, output) == (0.0, Reason.QUALITY_JUDGED)
+        assert read_quality(task, output) == 0.0
 
 
 def test_each_type_has_its_rule() -> None:
@@ -147,7 +145,7 @@ def test_each_type_has_its_rule() -> None:
         "data_transform": (data({"count": 2, "names": []}), 0.5),
     }
     for kind, (output, quality) in cases.items():
-        assert judge_output(make_workflow(kind), output).value == quality
+        assert read_quality(make_workflow(kind), output) == quality
 
 
 @pytest.mark.parametrize(
@@ -168,7 +166,7 @@ def test_each_type_has_its_rule() -> None:
 )
 def test_an_expected_text_is_met_as_it_stands(output: StepOutput, value: float) -> None:
     task = make_workflow("data_transform", reference={"expected_text": " north west\n"}, task_version="1.1")
-    assert judge_output(task, output) == (value, Reason.QUALITY_JUDGED)
+    assert read_quality(task, output) == value
 
 
 json_values = st.recursive(
@@ -182,8 +180,8 @@ json_values = st.recursive(
 def test_quality_lies_between_0_and_1_whatever_comes(kind: str, said: str | None, value: Any) -> None:
     output = StepOutput(said, said, value)
     check_output(output)
-    judged = judge_output(make_workflow(kind), output)
-    assert judged.value is not None
-    assert 0 <= judged.value <= 1
+    judged = read_quality(make_workflow(kind), output)
+    assert judged is not None
+    assert 0 <= judged <= 1
     again = msgspec.json.decode(msgspec.json.encode(output), type=StepOutput)
-    assert judge_output(make_workflow(kind), again) == judged
+    assert read_quality(make_workflow(kind), again) == judged

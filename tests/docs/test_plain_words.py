@@ -73,15 +73,6 @@ UNCLEAN = {
     "validator/rounds",
     "validator/store",
     "validator/waiting",
-    # group 3
-    "tests/audit",
-    "tests/cli",
-    "tests/kinds",
-    "tests/web",
-    "validator/audit",
-    "validator/cli",
-    "validator/kinds",
-    "validator/web",
     # group 4
     # group 5
     "miner",
@@ -111,13 +102,10 @@ UNCLEAN = {
 }
 # Names of fields and slots, the bytes of stored proofs, and texts of written bundles, which are data.
 EXCEPT = {
-    "validator/audit/views.py": "beside: findings",
-    "validator/kinds/assessment/explain/page.py": "beside: findings",
-    "validator/cli/neurons.py": "beside: false alarms",
     "validator/planting/documents.py": "`@beside@`",
     "validator/kinds/assessment/proof.py": "a review before the verdict stands",
     "validator/proofs/debate.py": "whether the proposal stands",
-    "validator/kinds/assessment/explain/consensus.py": " of its own ",
+    "validator/kinds/assessment/explanation.py": " of its own ",
     "miner/services/actions.py": "how often it stands there",
     "localnet/cli/devnet.py": "urls of your own miners",
     "tests/proofs/test_holding.py": "of our own debate",

@@ -23,7 +23,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
     tree.after(
         PAGES,
         '    "workflow": KindPage(',
-        '    "toy": KindPage(toy.write_toy, toy.subject, toy.came_to, toy.print_members),\n',
+        '    "toy": KindPage(toy.write_toy, toy.subject, toy.outcome_line, toy.print_members),\n',
     )
     tree.after(
         ASSEMBLY, "from validator.kinds.assessment.supply ", "from validator.kinds.toy.kind import TOY, Stamper\n"

@@ -33,16 +33,16 @@ async def filled(round_id: int, source: list[SourcedTask], seed: str = "s") -> l
 
 
 def test_the_types_are_those_with_the_smallest_draws() -> None:
-    seen: Counter[SkillType] = Counter()
+    chosen: Counter[SkillType] = Counter()
     for number in range(300):
         drawn = {
             kind: hmac.new(SALT, f"canary|{number}|{kind.value}".encode(), hashlib.sha256).digest()
             for kind in ASSESSED_TYPES
         }
         assert list(canary_types(SALT, str(number), 2)) == sorted(drawn, key=lambda kind: drawn[kind])[:2]
-        seen.update(canary_types(SALT, str(number), 2))
-    assert set(seen) == set(ASSESSED_TYPES)
-    assert min(seen.values()) > 60
+        chosen.update(canary_types(SALT, str(number), 2))
+    assert set(chosen) == set(ASSESSED_TYPES)
+    assert min(chosen.values()) > 60
     assert [canary_types(b"other", str(n), 2) for n in range(9)] != [canary_types(SALT, str(n), 2) for n in range(9)]
 
 

@@ -50,18 +50,18 @@ def test_the_whole_answer_is_legal_and_at_the_limits(whole: Whole) -> None:
 
 def test_a_share_of_it_tells_what_the_whole_costs(whole: Whole) -> None:
     expected, body = whole
-    told = min(dearest_cost() for _ in range(2))
+    estimate = min(dearest_cost() for _ in range(2))
     began = time.process_time()
     judge(expected, body, 1.0)
     cost = time.process_time() - began
-    assert 0.5 < told / cost < 2.5
+    assert 0.5 < estimate / cost < 2.5
     assert SHARE > 1
 
 
 async def test_the_budget_is_ten_times_as_much_and_told() -> None:
     pool = WorkerPool(1, budget=Budget(cpu_s=60))
     try:
-        with capture_logs() as told:
+        with capture_logs() as logged:
             await BudgetService(pool).run()
     finally:
         await pool.close()
@@ -69,7 +69,7 @@ async def test_the_budget_is_ten_times_as_much_and_told() -> None:
     assert 10 <= pool.budget.cpu_s < 600
     assert pool.budget.cpu_s != 60
     assert pool.budget.memory == Budget().memory
-    assert [(line["event"], line["memory"]) for line in told] == [("judging_budget", Budget().memory)]
+    assert [(line["event"], line["memory"]) for line in logged] == [("judging_budget", Budget().memory)]
 
 
 async def test_where_nothing_is_bounded_nothing_is_measured() -> None:
@@ -81,9 +81,9 @@ async def test_where_nothing_is_bounded_nothing_is_measured() -> None:
 async def test_a_machine_that_cannot_measure_keeps_the_budget_it_has() -> None:
     pool = WorkerPool(1, budget=Budget(cpu_s=0.001))
     try:
-        with capture_logs() as told:
+        with capture_logs() as logged:
             await BudgetService(pool).run()
     finally:
         await pool.close()
     assert pool.budget == Budget(cpu_s=0.001)
-    assert [line["event"] for line in told] == ["worker_ended", "worker_ended"]
+    assert [line["event"] for line in logged] == ["worker_ended", "worker_ended"]

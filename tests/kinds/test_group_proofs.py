@@ -38,7 +38,7 @@ def answers_of(round_: Settled) -> list[Submission]:
     return [one for one in round_.results.passed if isinstance(one, Submission)]
 
 
-def said(name: str, verdict: str = "BLOCK", refs: tuple[str, ...] = (), **changes: Any) -> Any:
+def analysis_of(name: str, verdict: str = "BLOCK", refs: tuple[str, ...] = (), **changes: Any) -> Any:
     analysis = {
         "verdict": verdict,
         "risk_score": 0.5,
@@ -110,10 +110,10 @@ def test_any_order_of_members_and_answers_gives_the_same_proof(order: list[int])
 def mixed() -> Settled:
     """Two for BLOCK, one for REVIEW, one for ALLOW, one that failed."""
     sssas = {
-        "P1": said("P1", refs=("a.py", "docs/readme.md")),
-        "P2": said("P2", refs=("a.py", "docs/readme.md")),
-        "P3": said("P3", "REVIEW", refs=("a.py",)),
-        "A1": said("A1", "ALLOW", refs=("a.py#L2",)),
+        "P1": analysis_of("P1", refs=("a.py", "docs/readme.md")),
+        "P2": analysis_of("P2", refs=("a.py", "docs/readme.md")),
+        "P3": analysis_of("P3", "REVIEW", refs=("a.py",)),
+        "A1": analysis_of("A1", "ALLOW", refs=("a.py#L2",)),
     }
     return settled(TASK, sssas, {"A2": Reason.PARSE_SCHEMA})
 
@@ -160,10 +160,10 @@ def test_a_key_of_some_but_not_of_the_group_is_a_tension() -> None:
 def test_a_group_agrees_on_claims_though_it_is_divided_on_the_verdict() -> None:
     proof = proof_of(mixed())
     assert not proof.consensus_reached
-    stands = {claim.statement: one for claim, one in zip(proof.claims, proof.get_partial_consensus(), strict=True)}
-    agreed = [statement for statement, one in stands.items() if one.agreed]
+    results = {claim.statement: one for claim, one in zip(proof.claims, proof.get_partial_consensus(), strict=True)}
+    agreed = [statement for statement, one in results.items() if one.agreed]
     assert agreed == ["other | low | a.py | a.py"]
-    one = stands[agreed[0]]
+    one = results[agreed[0]]
     assert one.supporting_agents == sorted(signer(name).hotkey for name in ("P1", "P2", "P3"))
     assert (one.dissenting_agents, one.consenting, one.agreement_ratio) == ([signer("A1").hotkey], 0, 0.75)
     assert one.net_evidence_strength == 0.5
@@ -222,7 +222,7 @@ def test_a_claim_without_the_evidence_of_a_member_is_found_though_all_is_signed_
 
 
 def test_a_group_without_a_verdict_has_no_votes_for_one() -> None:
-    proof = proof_of(settled(TASK, {"P1": said("P1"), "P2": said("P2", "ALLOW")}))
+    proof = proof_of(settled(TASK, {"P1": analysis_of("P1"), "P2": analysis_of("P2", "ALLOW")}))
     assert verify_document(document_bytes(proof_document(proof))).warnings == ()
     proof.votes[1].vote = VoteType.CONDITIONAL
     proof.supporting_agents = [proof.votes[1].agent]
@@ -231,7 +231,7 @@ def test_a_group_without_a_verdict_has_no_votes_for_one() -> None:
 
 
 def test_without_a_group_verdict_everyone_abstains_and_nobody_dissents() -> None:
-    sssas = {"P1": said("P1"), "P2": said("P2", "ALLOW")}
+    sssas = {"P1": analysis_of("P1"), "P2": analysis_of("P2", "ALLOW")}
     proof = proof_of(settled(TASK, sssas, {"P3": Reason.DEADLINE_LATE}))
     assert (proof.final_claim, proof.consensus_reached) == ("NONE", False)
     assert {vote.vote for vote in proof.votes} == {VoteType.ABSTAIN}
@@ -245,7 +245,7 @@ def test_a_group_that_failed_whole_has_a_proof_all_the_same() -> None:
 
 
 def test_a_finding_reported_twice_counts_once() -> None:
-    sssas = {name: said(name, refs=("a.py", "s1::a.py")) for name in NAMES}
+    sssas = {name: analysis_of(name, refs=("a.py", "s1::a.py")) for name in NAMES}
     proof = proof_of(settled(TASK, sssas))
     assert [len(claim.supporting_evidence) for claim in proof.claims] == [5]
     assert all(item.content.startswith("a.py ") for item in proof.evidence_chain)
@@ -253,7 +253,7 @@ def test_a_finding_reported_twice_counts_once() -> None:
 
 def test_long_texts_of_miners_are_cut() -> None:
     long = Finding("f", "other", "low", "", "a.py", (), "t" * 4_000)
-    sssas = {name: said(name, findings=[msgspec.to_builtins(long)]) for name in NAMES}
+    sssas = {name: analysis_of(name, findings=[msgspec.to_builtins(long)]) for name in NAMES}
     proof = proof_of(settled(TASK, sssas))
     assert len(proof.claims[0].statement) == len(proof.evidence_chain[0].content) == 513
     assert proof.claims[0].statement.endswith("…")

@@ -14,7 +14,7 @@ from workflow_world import ScriptedServices, Try, on_virtual_time
 
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.executor import run_plan
-from validator.kinds.workflow.explain.run import explain_worth
+from validator.kinds.workflow.explanation import explain_worth
 from validator.kinds.workflow.gates import AcceptedPlan, judge_plan
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
@@ -61,7 +61,7 @@ def round_task(task: WorkflowTask) -> GoalTask:
 
 
 def judged(plan: WorkflowPlan, task: WorkflowTask, scored_by: Version) -> tuple[str, str]:
-    """The reason and what is said of it; a plan that passes has no reason yet."""
+    """The reason and its detail; a plan that passes has no reason yet."""
     expected = Expected(round_task(task), PLANNER.hotkey, "primary", UNPUBLISHED, scored_by.name)
     found = judge_plan(expected, msgspec.json.encode(plan), 1.0)
     return ("", "") if isinstance(found, AcceptedPlan) else (str(found.reason), found.detail)
@@ -79,8 +79,8 @@ def ran(scored_by: Version, task: WorkflowTask, plan: WorkflowPlan, script: dict
 
 def fault(scored_by: Version, task: WorkflowTask, plan: WorkflowPlan, record: RunRecord) -> str | None:
     quality = read_quality(task, result_of(plan, record))
-    told = WorkflowSubmission("t", PLANNER.hotkey, "primary", 1.0, plan, digest(plan), record, quality)
-    found = submission_fault(scored_by, round_task(task), told)
+    submission = WorkflowSubmission("t", PLANNER.hotkey, "primary", 1.0, plan, digest(plan), record, quality)
+    found = submission_fault(scored_by, round_task(task), submission)
     return None if found is None else f"{found.path}: {found.what}"
 
 
@@ -160,14 +160,14 @@ def test_a_run_without_a_step_is_worth_nothing_and_the_page_says_so() -> None:
     measured = measure(TENTHS, plan, record, 0.0)
     score = score_workflow(V1, measured)
     assert (score.score, score.reliability) == (0.0, 1.0)
-    told = explain_worth(V1, WorkflowOutcome(measured, score))
-    assert sum(part.contribution for part in told.parts) == told.score == 0.0
-    assert "no step completed: counts nothing" in told.parts[3].why
+    explained = explain_worth(V1, WorkflowOutcome(measured, score))
+    assert sum(part.contribution for part in explained.parts) == explained.score == 0.0
+    assert "no step completed: counts nothing" in explained.parts[3].why
 
 
 def test_the_page_tells_the_gate() -> None:
     plan = make_plan(TENTHS, [step("a", estimated_cost=0.1)])
     record = ran(V1, TENTHS, plan, {"a": [Try(cost=0.1)]})
     measured = measure(TENTHS, plan, record, 0.5)
-    told = explain_worth(V1, WorkflowOutcome(measured, score_workflow(V1, measured)))
-    assert "not above 0.700000000001:" in told.parts[1].why
+    explained = explain_worth(V1, WorkflowOutcome(measured, score_workflow(V1, measured)))
+    assert "not above 0.700000000001:" in explained.parts[1].why

@@ -72,7 +72,7 @@ async def changes_what_it_signed(body: bytes, request: StepRequest, writer: asyn
     writer.write(response(signed_answer(body, OUTPUT).replace(b'"text":"x"', b'"text":"y"')))
 
 
-async def says_too_much(body: bytes, request: StepRequest, writer: asyncio.StreamWriter) -> None:
+async def answers_too_much(body: bytes, request: StepRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(response(signed_answer(body, StepOutput("t" * 16_385, None, None))))
 
 
@@ -87,7 +87,10 @@ async def test_a_plan_is_run_by_signed_requests_and_its_result_is_the_services()
         plan = make_plan(task, [step("a"), step("b", {"text": "after ${a.output.text}"})], [("a", "b")])
         record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run-1")
     assert result_of(plan, record) == StepOutput("second", None, None)
-    assert [(seen.node_id, seen.params) for seen in services.seen] == [("a", {}), ("b", {"text": "after first"})]
+    assert [(request.node_id, request.params) for request in services.seen] == [
+        ("a", {}),
+        ("b", {"text": "after first"}),
+    ]
     assert services.callers == [VALIDATOR.hotkey] * 2
     assert measure(task, plan, record, 1.0).actual_tao == 0.005
 
@@ -120,7 +123,7 @@ FAULTS: dict[str, tuple[Answer, Reason]] = {
     "too many bytes": (saying(response(b" " * (MAX_STEP_BODY + 1))), Reason.STEP_TOO_LARGE),
     "no answer": (saying(response(b'{"output": 1}')), Reason.STEP_SCHEMA),
     "compressed": (saying(response(b"\x1f\x8b\x08", "200 OK", "Content-Encoding: gzip")), Reason.STEP_SCHEMA),
-    "too much text": (says_too_much, Reason.STEP_SCHEMA),
+    "too much text": (answers_too_much, Reason.STEP_SCHEMA),
     "for another request": (answers_another_request, Reason.STEP_OTHER_REQUEST),
     "signed by another": (signs_with_another_key, Reason.STEP_SIGNATURE),
     "changed after signing": (changes_what_it_signed, Reason.STEP_SIGNATURE),

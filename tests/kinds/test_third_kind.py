@@ -8,7 +8,7 @@ import pytest
 from audit_file import export
 from replays import replayed
 from toy_kind import TOY, Stamper, ToyExplanation
-from toy_page import came_to, print_members, subject, write_toy
+from toy_page import outcome_line, print_members, subject, write_toy
 from toy_world import ToyWorld
 from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 
@@ -31,7 +31,7 @@ from validator.tasks.source import MemorySource
 async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_explained(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = pages.KindPage(write_toy, subject, came_to, print_members)
+    page = pages.KindPage(write_toy, subject, outcome_line, print_members)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "KINDS", MappingProxyType({**registry.KINDS, **dict.fromkeys(TOY.types, TOY)}))
         patch.setattr(pages, "PAGES", {**pages.PAGES, TOY.name: page})
@@ -60,9 +60,9 @@ async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_exp
         async with store.read() as tx:
             for hotkey in world.signers:
                 explained = await explain_round(tx, 0, hotkey)
-                told = [task for task in explained.tasks if task.task_id in toys]
-                assert len(told) == len(toys)
-                assert all(isinstance(task, ToyExplanation) and task.as_stored for task in told)
+                toy_tasks = [task for task in explained.tasks if task.task_id in toys]
+                assert len(toy_tasks) == len(toys)
+                assert all(isinstance(task, ToyExplanation) and task.as_stored for task in toy_tasks)
                 print_round_explanation(explained)
                 assert capsys.readouterr().out.count("a toy, slot") == len(toys)
             view = await round_document(tx, 0)

@@ -6,9 +6,9 @@ from typing import Final, get_args
 
 import msgspec
 
-from validator.kinds.explained.task import TaskExplanation, TaskFacts, explain_task
 from validator.kinds.interface import Kind, ProvenTask, Request
 from validator.kinds.judging import Expected, Judged, reject_answer
+from validator.kinds.task_explanation import TaskExplanation, TaskFacts, explain_task
 from validator.proofs.builder import ConsensusBuilder
 from validator.proofs.consensus_proof import ConsensusProof
 from validator.proofs.records import VoteType

@@ -19,7 +19,7 @@ def subject(task: TaskDocument) -> str:
     return f"toy {task.bundle_sha256}"
 
 
-def came_to(outcome: GroupOutcome) -> str:
+def outcome_line(outcome: GroupOutcome) -> str:
     return f"{outcome.n_valid} toys"
 
 

@@ -1,4 +1,4 @@
-"""Without the one task maker of the validator's version: who says so, and what goes on all the same."""
+"""Without the one task maker of the validator's version: who says so, and what works all the same."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -82,22 +82,22 @@ def _seconds(value: Any) -> Any:
 
 async def test_pages_of_lists_have_an_end(place: str) -> None:
     for path, many in (("rounds", ASSORTED_ROUNDS + 1), ("receipts", ASSORTED_ROUNDS + 1)):
-        seen: list[int] = []
+        numbers: list[int] = []
         before = ""
         while before is not None:
             _, page, _ = await get(place, f"/{path}?limit=2{before and f'&before={before}'}")
             assert len(page[path]) <= 2
-            seen += [one.get("sequence", one.get("round_id")) for one in page[path]]
+            numbers += [one.get("sequence", one.get("round_id")) for one in page[path]]
             before = page["next"]
-        assert seen == list(range(many - 1, -1, -1))
+        assert numbers == list(range(many - 1, -1, -1))
 
 
 async def test_the_plan_stands_next_to_the_row_on_chain(place: str) -> None:
     _, document, _ = await get(place, "/weights/plan")
     lines = document["mechanisms"][0]["lines"]
     assert {one["hotkey"] for one in lines if one["on_chain"]} == set(HOTKEYS[:3])
-    status, seen, _ = await get(place, "/status")
-    assert (status, seen["chain"]["neurons"] > 3, seen["store"]["in_hand"]["round_id"]) == (200, True, LAST + 1)
+    status, overview, _ = await get(place, "/status")
+    assert (status, overview["chain"]["neurons"] > 3, overview["store"]["in_hand"]["round_id"]) == (200, True, LAST + 1)
     assert (await get(place, "/conditions"))[1]["healthy"] is False  # no validator runs there
 
 
@@ -204,13 +204,13 @@ async def test_a_nonce_counts_once_for_a_time_for_one_host_and_one_hotkey() -> N
 async def test_a_miner_sees_nothing_that_helps_it_when_a_task_comes_again(settings: Settings) -> None:
     async with open_store(settings.store.url.reveal()) as store, store.read() as tx:
         whole = explanation_document(await explain_round(tx, LAST, HOTKEYS[4]))
-        seen = for_the_miner(whole, set())
-    told = json.dumps(whole.tasks, default=str)
-    shown = json.dumps(seen.tasks, default=str)
+        own = for_the_miner(whole, set())
+    everything = json.dumps(whole.tasks, default=str)
+    shown = json.dumps(own.tasks, default=str)
     for secret in (FAULTS[0].kind, "BLOCK", "curated", HOTKEYS[0]):
-        assert secret in told
+        assert secret in everything
         assert secret not in shown
-    assert [one["entry"] for one in seen.tasks] == [one["entry"] for one in whole.tasks]
+    assert [one["entry"] for one in own.tasks] == [one["entry"] for one in whole.tasks]
 
 
 async def test_idle_connections_and_slow_clients_keep_nobody_out(place: str) -> None:

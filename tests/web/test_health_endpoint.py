@@ -169,8 +169,8 @@ async def test_the_service_beats_and_looks_on_its_own() -> None:
 async def test_the_last_rounds_advice_is_told_but_for_active_conditions() -> None:
     state = new_state()
     state.board.raise_("rounds_no_miners", "seen")
-    told = {"rounds_no_miners": "seen: Check it.", "rounds_no_tasks": "rounds_no_miners: is not its name."}
-    state.round_ended("7", told)
+    advice = {"rounds_no_miners": "seen: Check it.", "rounds_no_tasks": "rounds_no_miners: is not its name."}
+    state.round_ended("7", advice)
     async with running(HealthService(ANY_PORT, state)) as settings:
         answer = await ask(settings)
     assert answer.advice == ("round 7: rounds_no_miners: is not its name.",)
@@ -235,8 +235,8 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
     state = new_state()
     config = tmp_path / "my.toml"
 
-    def command(*words: str) -> tuple[int, str]:
-        done = ran("health", "--config", str(config), *words)
+    def command(*options: str) -> tuple[int, str]:
+        done = ran("health", "--config", str(config), *options)
         return done.returncode, done.stdout
 
     async with running(HealthService(ANY_PORT, state)) as settings:
@@ -252,8 +252,8 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
         )
         assert await asyncio.to_thread(command, "--strict") == (0, f"{shown}: ok\n{note}")
         state.board.raise_("gates_behind", "70 s")
-        told = CONDITIONS["gates_behind"]
-        line = f"  gates_behind (degraded): {told.meaning} Seen: 70 s. {told.advice}\n"
+        condition = CONDITIONS["gates_behind"]
+        line = f"  gates_behind (degraded): {condition.meaning} Seen: 70 s. {condition.advice}\n"
         assert await asyncio.to_thread(command) == (0, f"{shown}: degraded: gates_behind\n{line}{note}")
         assert (await asyncio.to_thread(command, "--strict"))[0] == 1
         state.board.clear("gates_behind")

@@ -55,10 +55,10 @@ def tab(request: pytest.FixtureRequest, browser: Any, place: str) -> Iterator[An
     context = browser.new_context(color_scheme=request.param, viewport={"width": 1200, "height": 900})
     tab = context.new_page()
     complaints: list[str] = []
-    tab.on("console", lambda said: complaints.append(said.text))
+    tab.on("console", lambda message: complaints.append(message.text))
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     tab.on("dialog", lambda dialog: complaints.append(dialog.message))
-    tab.on("request", lambda asked: complaints.extend([] if asked.url.startswith((place, "data:")) else [asked.url]))
+    tab.on("request", lambda sent: complaints.extend([] if sent.url.startswith((place, "data:")) else [sent.url]))
     tab.goto(f"{place}/sign-in")
     tab.get_by_label("The token").fill(TOKEN)
     tab.keyboard.press("Enter")

@@ -75,7 +75,7 @@ async def _a_failed_one(place: str) -> str:
 
 
 async def test_now_shows_conditions_and_the_round_in_hand(settings: Settings) -> None:
-    with reported(settings) as told, served(told) as address:
+    with reported(settings) as reporting, served(reporting) as address:
         text = (await get(address, "/"))[1]
         for expected in ("gates_behind", "Wait.", str(escape(EVIL[:8])), "few_miners", "planned", "The validator is"):
             assert expected in text
@@ -94,10 +94,10 @@ class Tags(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: set[str] = set()
+        self.elements: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found |= {tag, *(f"{tag} {name}" for name, _ in attrs)}
+        self.elements |= {tag, *(f"{tag} {name}" for name, _ in attrs)}
 
 
 async def test_whatever_strangers_write_is_text(settings: Settings) -> None:
@@ -111,7 +111,7 @@ async def test_whatever_strangers_write_is_text(settings: Settings) -> None:
         tags[-1].feed(text)
         assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", text)
     assert str(escape(HOSTILE[:30])) in text
-    assert tags[1].found == tags[0].found
+    assert tags[1].elements == tags[0].elements
 
 
 def _hostile(value: Any, key: str = "") -> Any:
@@ -174,10 +174,10 @@ async def test_a_miner_s_pages_hide_what_would_help_it(settings: Settings) -> No
     me = Signer.from_uri("//Miner//4", "ed25519")
     with served(settings) as address:
         nonce = (await get(address, "/sign-in/nonce", session="none"))[1]
-        words = {"hotkey": me.hotkey, "nonce": nonce, "crypto": "ed25519"}
-        words["signature"] = me.sign(sign_in_text("127.0.0.1", me.hotkey, nonce))
+        query = {"hotkey": me.hotkey, "nonce": nonce, "crypto": "ed25519"}
+        query["signature"] = me.sign(sign_in_text("127.0.0.1", me.hotkey, nonce))
         _, _, headers = await get(
-            address, "/enter?" + "&".join(f"{key}={one}" for key, one in words.items()), session="none"
+            address, "/enter?" + "&".join(f"{key}={one}" for key, one in query.items()), session="none"
         )
         cookie = headers["Set-Cookie"].partition("=")[2].partition(";")[0]
         status, text, _ = await get(address, f"/rounds/{LAST}/miners/{me.hotkey}", session=cookie)

@@ -43,12 +43,12 @@ def test_it_serves_until_it_is_told_to_stop(sqlite_url: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "mode", "said"), [("short\n", 0o600, "delete it"), ("a" * 64, 0o644, "lets others at it")]
+    ("text", "mode", "message"), [("short\n", 0o600, "delete it"), ("a" * 64, 0o644, "lets others at it")]
 )
-def test_a_token_that_others_can_read_or_guess_is_refused(tmp_path: Path, text: str, mode: int, said: str) -> None:
+def test_a_token_that_others_can_read_or_guess_is_refused(tmp_path: Path, text: str, mode: int, message: str) -> None:
     config = write_config(tmp_path, f"sqlite:///{tmp_path}/store.sqlite", "[web]\napi = true\n")
     file = tmp_path / "store.sqlite.web-token"
     file.write_text(text)
     file.chmod(mode)
     done = called("serve", "--show-token", "--config", str(config))
-    assert (done.returncode, said in done.stderr, text.strip() in done.stderr) == (2, True, False)
+    assert (done.returncode, message in done.stderr, text.strip() in done.stderr) == (2, True, False)

@@ -1,8 +1,8 @@
-"""What the owner of a log has on its chain: an anchor, and the rows of weights (SPEC 16, D-28)."""
+"""Anchor and rows of weights of a log's owner on its chain (SPEC 16, D-28)."""
 
 from typing import NamedTuple
 
-from validator.audit.log.chain_evidence import Anchored, ChainRow, HeldRow, Reach, row_fault
+from validator.audit.log.chain_evidence import Anchored, ChainRow, ComparedRow, Reach, row_fault
 from validator.audit.log.verify_report import Verified
 from validator.audit.log.weight_vectors import Confirmed
 from validator.chain.interface import Chain, MissingError
@@ -11,33 +11,35 @@ from validator.protocol.round import MetagraphSnapshot
 
 
 async def anchored(chain: Chain, hotkey: str, netuid: int) -> Anchored:
-    """Return what a hotkey has anchored (ChainError: the chain does not answer, or cannot be used)."""
+    """Return the anchor of a hotkey (ChainError: the chain does not answer, or cannot be used)."""
     try:
-        found = await chain.commitment(hotkey)
+        commitment = await chain.commitment(hotkey)
     except MissingError as error:
         return Anchored(None, None, f"the chain keeps no commitments: {error.detail}")
-    if found is None:
+    if commitment is None:
         return Anchored(None, None, f"{hotkey} has committed to nothing on subnet {netuid}")
-    anchor = anchor_of(found.content)
+    anchor = anchor_of(commitment.content)
     if anchor is None:
-        return Anchored(None, None, f"what {hotkey} committed to in block {found.block} is no anchor of a log")
-    return Anchored(Reach(anchor.digest), found.block, "")
+        return Anchored(None, None, f"what {hotkey} committed to in block {commitment.block} is no anchor of a log")
+    return Anchored(Reach(anchor.digest), commitment.block, "")
 
 
-async def held_rows(chain: Chain, found: Verified) -> tuple[HeldRow, ...]:
-    """Hold the file against what its owner has on the chain, each mechanism that has anything to hold (ChainError)."""
+async def compare_rows(chain: Chain, verified: Verified) -> tuple[ComparedRow, ...]:
+    """Compare the file with its owner's rows on chain, in each mechanism that has any (ChainError)."""
     snapshot, parameters = await chain.snapshot(), await chain.parameters()
-    me = snapshot.by_hotkey(found.hotkey)
-    told = {one.mechid: one for one in found.confirmed if one.netuid == snapshot.netuid}
+    me = snapshot.by_hotkey(verified.hotkey)
+    confirmed = {one.mechid: one for one in verified.confirmed if one.netuid == snapshot.netuid}
     if me is None:
-        row = ChainRow(snapshot.netuid, min(told, default=0), 0, snapshot.block, ())
-        what = f"{found.hotkey} is not registered on netuid {snapshot.netuid}"
-        return (HeldRow(row, what),) if found.confirmed else ()
-    asked = [
-        await _held(chain, found, Place(snapshot, me.uid, mechid, commits=parameters.commit_reveal), told.get(mechid))
-        for mechid in sorted({*told, *range(parameters.mechanisms)})
+        row = ChainRow(snapshot.netuid, min(confirmed, default=0), 0, snapshot.block, ())
+        what = f"{verified.hotkey} is not registered on netuid {snapshot.netuid}"
+        return (ComparedRow(row, what),) if verified.confirmed else ()
+    rows = [
+        await _compare_row(
+            chain, verified, Place(snapshot, me.uid, mechid, commits=parameters.commit_reveal), confirmed.get(mechid)
+        )
+        for mechid in sorted({*confirmed, *range(parameters.mechanisms)})
     ]
-    return tuple(one for one in asked if one is not None)
+    return tuple(one for one in rows if one is not None)
 
 
 class Place(NamedTuple):
@@ -49,36 +51,39 @@ class Place(NamedTuple):
     commits: bool
 
 
-async def _held(chain: Chain, found: Verified, place: Place, told: Confirmed | None) -> HeldRow | None:
+async def _compare_row(
+    chain: Chain, verified: Verified, place: Place, confirmed: Confirmed | None
+) -> ComparedRow | None:
     values = await chain.weights(place.mechid, place.uid)
-    if told is None and not values:
+    if confirmed is None and not values:
         return None
     here = (place.snapshot.netuid, place.mechid, place.uid, place.snapshot.block)
     row = ChainRow(*here, tuple(sorted(values.items())))
-    fault = row_fault(found, row)
-    if fault is None and told is not None:
-        return HeldRow(row, await _other_holder(chain, place.snapshot, told))
+    fault = row_fault(verified, row)
+    if fault is None and confirmed is not None:
+        return ComparedRow(row, await _other_holder(chain, place.snapshot, confirmed))
     if place.commits:
-        return HeldRow(row, fault, "weights are committed first there: the row follows some epochs later")
+        return ComparedRow(row, fault, "weights are committed first there: the row follows some epochs later")
     newer = await chain.last_update(place.mechid, place.uid)
-    if told is not None and newer <= told.block:
-        return HeldRow(row, fault)
-    newest = "none" if told is None else f"that of block {told.block}"
+    if confirmed is not None and newer <= confirmed.block:
+        return ComparedRow(row, fault)
+    newest = "none" if confirmed is None else f"that of block {confirmed.block}"
     what = f"the chain has weights of block {newer}, the newest confirmed vector of the file is {newest}"
-    note = _not_told(found, place, newer)
-    if note is None and found.blocks is not None:
-        what += f", and it goes from block {found.blocks[0]} to block {found.blocks[1]}: it does not tell what was sent"
-    return HeldRow(row, f"netuid {place.snapshot.netuid}, mechanism {place.mechid}: {what}", note)
+    note = _missing_reason(verified, place, newer)
+    if note is None and verified.blocks is not None:
+        what += f", and it goes from block {verified.blocks[0]} to block {verified.blocks[1]}:"
+        what += " it does not tell what was sent"
+    return ComparedRow(row, f"netuid {place.snapshot.netuid}, mechanism {place.mechid}: {what}", note)
 
 
-def _not_told(found: Verified, place: Place, block: int) -> str | None:
+def _missing_reason(verified: Verified, place: Place, block: int) -> str | None:
     """Return why the file need not tell of weights that are on chain since a block; None where it must."""
     key = (place.snapshot.netuid, place.mechid)
-    mechanism = next((one for one in found.mechanisms if (one.netuid, one.mechid) == key), None)
-    if found.blocks is None or block >= found.blocks[1]:
+    mechanism = next((one for one in verified.mechanisms if (one.netuid, one.mechid) == key), None)
+    if verified.blocks is None or block >= verified.blocks[1]:
         return "export it again"
     if mechanism is None:
-        return "they are older than the file" if block < found.blocks[0] else None
+        return "they are older than the file" if block < verified.blocks[0] else None
     if block < mechanism.since:
         return "they are older than its first vector"
     if mechanism.open_since is not None and block >= mechanism.open_since:
@@ -86,17 +91,17 @@ def _not_told(found: Verified, place: Place, block: int) -> str | None:
     return None
 
 
-async def _other_holder(chain: Chain, snapshot: MetagraphSnapshot, told: Confirmed) -> str | None:
-    """Return which uid of a row was somebody else's when the vector was sent; None: each belonged to whom it says.
+async def _other_holder(chain: Chain, snapshot: MetagraphSnapshot, confirmed: Confirmed) -> str | None:
+    """Return the first uid of a row that had another hotkey when the vector was sent; None if all were right.
 
     What changed hands since is nobody's fault.
     """
     holders = {neuron.uid: neuron.hotkey for neuron in snapshot.neurons}
-    for (uid, _), hotkey in zip(told.row, told.hotkeys, strict=True):
+    for (uid, _), hotkey in zip(confirmed.row, confirmed.hotkeys, strict=True):
         if (holder := holders.get(uid)) in {None, hotkey}:
             continue
         since = await chain.registered_at(uid)
-        if since <= told.block:
-            of = f"netuid {told.netuid}, mechanism {told.mechid}, uid {uid}"
-            return f"{of}: {holder} on chain since block {since}, {hotkey} in the vector of block {told.block}"
+        if since <= confirmed.block:
+            of = f"netuid {confirmed.netuid}, mechanism {confirmed.mechid}, uid {uid}"
+            return f"{of}: {holder} on chain since block {since}, {hotkey} in the vector of block {confirmed.block}"
     return None

@@ -9,7 +9,7 @@ import msgspec
 
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
 from validator.audit.explain.round_explanation import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
-from validator.kinds.explained.task import Gates, TaskExplanation
+from validator.kinds.task_explanation import Gates, TaskExplanation
 from validator.protocol.answer import Role
 from validator.protocol.dispatch_record import DispatchState, ScoredDispatch, TaskState
 from validator.protocol.limits import MAX_ROUND_ID
@@ -186,9 +186,9 @@ class ExplanationDocument(Document, frozen=True):
 
 def explanation_document(explained: RoundExplanation) -> ExplanationDocument:
     """Return an explained round as a document."""
-    told = msgspec.structs.asdict(explained)
+    fields = msgspec.structs.asdict(explained)
     tasks, executions = map(_explained_task, explained.tasks), map(execution_document, explained.executions)
-    return ExplanationDocument(**told | {"tasks": tuple(tasks), "executions": tuple(executions)})
+    return ExplanationDocument(**fields | {"tasks": tuple(tasks), "executions": tuple(executions)})
 
 
 def _explained_task(task: TaskExplanation) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def tries_document(one: WaitingWork) -> dict[str, Any]:
 
 
 def for_the_miner(explained: ExplanationDocument, shown: Collection[str]) -> ExplanationDocument:
-    """Return an explanation without anything that helps its miner when a task comes again.
+    """Return an explanation without the parts that help its miner when a task is dispatched again.
 
     Hidden are truths, whether a task was planted, and what others answered; not of the tasks in `shown`, whose truths
     are public (`RetiredTasks.of_round`). Results of execution are hidden too: their report names the mark.

@@ -15,14 +15,14 @@ async def first_sequence(tx: Transaction, since: int | None) -> int | None:
     """Return the number of the first receipt to export, of this round or of the log; None when there is none."""
     if since is None:
         return 0 if await tx.receipts.count() else None
-    found = await tx.receipts.of_round(since)
-    return None if found is None else found.sequence
+    receipt = await tx.receipts.of_round(since)
+    return None if receipt is None else receipt.sequence
 
 
 async def audit_lines(tx: Transaction, sequence: int, *, public: bool = False) -> AsyncIterator[bytes]:
-    """Yield the lines of one receipt, without newlines: the receipt, then what its digests name, in their order.
+    """Yield the lines of one receipt without newlines: the receipt, then the documents of its digests in order.
 
-    `public`: for everybody's eyes, with the truths of retired tasks alone, and with curated records once all tasks that
+    `public`: for everybody, with the truths of retired tasks alone, and with curated records once all tasks that
     they may be of are retired; else with all of them.
 
     Raises:
@@ -40,11 +40,11 @@ async def audit_lines(tx: Transaction, sequence: int, *, public: bool = False) -
         return
     shown = await tx.retired.of_round(end.index) if public else ()
     hidden = public and await tx.retired.hides_curated(end.index)
-    async for found in round_lines(tx, end):
-        if found.kind == "curated" and hidden:
+    async for line in round_lines(tx, end):
+        if line.kind == "curated" and hidden:
             continue
-        if found.kind != "truth" or not public or found.task_id in shown:
-            yield found.data
+        if line.kind != "truth" or not public or line.task_id in shown:
+            yield line.data
 
 
 async def _weights(tx: Transaction, sequence: int, link: WeightsLink) -> bytes:

@@ -72,9 +72,9 @@ async def replay_rounds(store: Store, ids: Sequence[int]) -> AsyncIterator[Round
     for first in range(0, len(ids), _READ):
         async with store.read() as tx:
             for round_id in ids[first : first + _READ]:
-                found = await replay_round(tx, round_id, past)
-                if found is not None:
-                    yield found
+                replayed = await replay_round(tx, round_id, past)
+                if replayed is not None:
+                    yield replayed
 
 
 async def replay_round(tx: Transaction, round_id: int, past: Past | None = None) -> RoundReplay | None:
@@ -89,28 +89,30 @@ async def replay_round(tx: Transaction, round_id: int, past: Past | None = None)
     past = past or Past()
     state = past.state if past.next_round == round_id else State()
     past.next_round = None
-    found = RoundReplay(record.round_id, record.state, record.reason)
+    replayed = RoundReplay(record.round_id, record.state, record.reason)
     if record.state == "open":
-        return found
+        return replayed
     given = Given()
     try:
         receipt = await tx.receipts.of_round(round_id)
         if receipt is None:
             raise DamagedError("the round has ended and has no receipt")
         end = receipt_of(receipt).round
-        found = replace(found, receipt=receipt.sha256, scoring_version=None if end is None else end.scoring_version)
+        replayed = replace(
+            replayed, receipt=receipt.sha256, scoring_version=None if end is None else end.scoring_version
+        )
         with ExitStack() as stack:
             given.answers = await _bodies(tx, round_id, stack)
             past.state = await _check(tx, record, receipt, state, given, stack)
     except FaultError as fault:
-        found = replace(found, difference=f"{fault.kind}{fault.path and ', '}{fault.path}: {fault.what}")
+        replayed = replace(replayed, difference=f"{fault.kind}{fault.path and ', '}{fault.path}: {fault.what}")
     except (DamagedError, GivenError) as error:
-        found = replace(found, difference=printable(error.detail))
+        replayed = replace(replayed, difference=printable(error.detail))
     else:
         past.next_round = round_id + 1
-    verdict: Verdict = "different" if found.difference else "equal" if record.state == "settled" else "unscored"
+    verdict: Verdict = "different" if replayed.difference else "equal" if record.state == "settled" else "unscored"
     judged, pruned = given.counted["answers"], given.counted["answers missing"]
-    return replace(found, verdict=verdict, judged=judged, pruned=pruned)
+    return replace(replayed, verdict=verdict, judged=judged, pruned=pruned)
 
 
 async def _check(  # noqa: PLR0913, PLR0917 - a round, and what is known before it
@@ -171,7 +173,7 @@ class _StoredBodies:
 
 
 async def _bodies(tx: Transaction, round_id: int, stack: ExitStack) -> Bodies:
-    """Return what is stored of a round's raw answers: in memory, or in a folder until the stack ends."""
+    """Return the stored raw answers of a round: in memory, or in a folder until the stack ends."""
     head = await tx.records.head(round_id)
     some = [one for one in head.dispatches if one.raw is not None] if head is not None else []
     if sum(one.body_bytes or 0 for one in some) <= _TOGETHER:

@@ -45,7 +45,7 @@ class MinerView:
     """One hotkey.
 
     Attributes:
-        uid: of the last sight; another hotkey may hold it now unless `registered`.
+        uid: of the newest snapshot with it; another hotkey may hold it now unless `registered`.
         skill_types: usable types of the declaration that counts now.
         reputations: of those types and of every type that ever had an event (SPEC 10).
         flags: standing ones; `ejected` from three on (SPEC 9).
@@ -117,9 +117,9 @@ def _view(paid: Paid, record: MinerRecord, unpaid: tuple[DescribedUnpaid, ...], 
 
 @dataclass(frozen=True, slots=True)
 class FaultShare:
-    """So many of so many."""
+    """Number of known faults, and of those that were reported."""
 
-    found: int
+    matched: int
     known: int
 
 
@@ -128,8 +128,8 @@ class FinderView:
     """One miner, by its answers that passed the gates to tasks whose faults are known.
 
     Attributes:
-        families: found of known faults by family, the part of a kind before the `/`; `kinds` by the whole kind.
-        beside: findings that name none of the faults.
+        families: reported ones of known faults by family, the part of a kind before the `/`; `kinds` by the whole kind.
+        unmatched: findings that name none of the faults.
     """
 
     hotkey: str
@@ -137,7 +137,7 @@ class FinderView:
     total: FaultShare
     families: dict[str, FaultShare]
     kinds: dict[str, FaultShare]
-    beside: int
+    unmatched: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +156,13 @@ class FaultList:
 @dataclass(slots=True)
 class _Tally:
     answers: int = 0
-    beside: int = 0
-    found: Counter[str] = field(default_factory=Counter)
+    unmatched: int = 0
+    matched: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
 
 
 async def fault_list(tx: Transaction, rounds: int, step: Callable[[], None] = lambda: None) -> FaultList:
-    """Return what miners found in the newest `rounds` rounds; `step` is called after each (DamagedError)."""
+    """Return the known faults that miners reported in the newest rounds; call `step` after each (DamagedError)."""
     miners: dict[str, _Tally] = {}
     settled = tasks = 0
     for record in await tx.rounds.listing(rounds):
@@ -173,10 +173,10 @@ async def fault_list(tx: Transaction, rounds: int, step: Callable[[], None] = la
         step()
     everyone = _Tally()
     for tally in miners.values():
-        everyone.found += tally.found
+        everyone.matched += tally.matched
         everyone.known += tally.known
     views = [_finder(hotkey, tally) for hotkey, tally in miners.items()]
-    views.sort(key=lambda one: (-one.total.found / max(1, one.total.known), one.hotkey))
+    views.sort(key=lambda one: (-one.total.matched / max(1, one.total.known), one.hotkey))
     return FaultList(settled, tasks, tuple(views), _shares(everyone))
 
 
@@ -194,9 +194,9 @@ async def _count(tx: Transaction, frozen: RoundInput, miners: dict[str, _Tally])
         named = match_faults(faults, answer.sssa.analysis.findings)
         tally = miners.setdefault(answer.hotkey, _Tally())
         tally.answers += 1
-        tally.beside += len(named.unplanted)
+        tally.unmatched += len(named.unplanted)
         tally.known.update(fault.kind for fault in faults)
-        tally.found.update(fault.kind for fault, by in zip(faults, named.by, strict=True) if by is not None)
+        tally.matched.update(fault.kind for fault, by in zip(faults, named.by, strict=True) if by is not None)
     return len(known)
 
 
@@ -205,13 +205,13 @@ def _finder(hotkey: str, tally: _Tally) -> FinderView:
     for kind, known in tally.known.items():
         family = kind.partition("/")[0]
         families.known[family] += known
-        families.found[family] += tally.found[kind]
-    total = FaultShare(tally.found.total(), tally.known.total())
-    return FinderView(hotkey, tally.answers, total, _shares(families), _shares(tally), tally.beside)
+        families.matched[family] += tally.matched[kind]
+    total = FaultShare(tally.matched.total(), tally.known.total())
+    return FinderView(hotkey, tally.answers, total, _shares(families), _shares(tally), tally.unmatched)
 
 
 def _shares(tally: _Tally) -> dict[str, FaultShare]:
-    return {kind: FaultShare(tally.found[kind], tally.known[kind]) for kind in sorted(tally.known)}
+    return {kind: FaultShare(tally.matched[kind], tally.known[kind]) for kind in sorted(tally.known)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class WeightsView:
     """A submission.
 
     Attributes:
-        sum: of the miners' weights; with the record's `unallocated` it comes to 1.
+        sum: of the miners' weights; with the record's `unallocated` it is 1.
         miners: largest weight first, then largest score, then by hotkey; those with a score but no weight included.
         scoring_version: that it was computed under.
         unpaid: windows that it did not pay, with what was in force then (SPEC 11, D-23).

@@ -52,24 +52,24 @@ def verify(  # noqa: PLR0913, PLR0917 - the options of a command
     trusted = checked_hotkeys(hotkey, "--hotkey")
     keys = [parse_receipt(read_case(name).rstrip()) for name in key or ()]
     withdrawn = _withdrawn(log or ())
-    found = [_verified(name, keys, withdrawn) for name in files]
-    said = agreement(one for one in found if trusted is None or one.hotkey in trusted)
-    best = max(map(len, said.values()), default=0)
+    verified = [_verified(name, keys, withdrawn) for name in files]
+    agreed = agreement(one for one in verified if trusted is None or one.hotkey in trusted)
+    best = max(map(len, agreed.values()), default=0)
     if as_json:
         print_json(
             {
-                "attestations": [_facts(one) for one in found],
+                "attestations": [_facts(one) for one in verified],
                 "agreement": [
                     {"sha256": sha256, "verdict": verdict, "hotkeys": sorted(hotkeys)}
-                    for (sha256, verdict), hotkeys in sorted(said.items())
+                    for (sha256, verdict), hotkeys in sorted(agreed.items())
                 ],
             }
         )
-    for one in () if as_json else found:
+    for one in () if as_json else verified:
         predicate = one.statement.predicate
         print_line(f"{one.sha256}: {one.verdict}, risk {predicate.risk:.4f}, until {predicate.until}, by {one.hotkey}")
     if best < threshold:
-        counted = ", ".join(f"{len(hotkeys)} say {verdict}" for (_, verdict), hotkeys in sorted(said.items()))
+        counted = ", ".join(f"{len(hotkeys)} say {verdict}" for (_, verdict), hotkeys in sorted(agreed.items()))
         say_no(f"{threshold} hotkeys must agree on one bundle: {counted or 'nobody that counts says anything'}")
     if not as_json:
         print_line(f"{best} of {threshold} needed hotkeys agree")
@@ -91,8 +91,8 @@ def _verified(name: str, keys: Sequence[Receipt], withdrawn: Withdrawn) -> Verif
         say_no(f"{printable(name)}: {error}")
 
 
-def _facts(found: Verified) -> Mapping[str, Any]:
-    return {"hotkey": found.hotkey, "keyid": found.keyid, "statement": found.statement}
+def _facts(verified: Verified) -> Mapping[str, Any]:
+    return {"hotkey": verified.hotkey, "keyid": verified.keyid, "statement": verified.statement}
 
 
 @ATTESTATION.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from validator.audit.log.chain_evidence import Anchored, HeldRow
+from validator.audit.log.chain_evidence import Anchored, ComparedRow
 from validator.audit.log.verify_report import Verified
 from validator.cancellation import run_whole
 from validator.cli.errors import say_no
@@ -79,7 +79,7 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     chain: Annotated[
         bool,
         typer.Option(
-            "--chain", help="Hold its newest vector against the row on the settings' chain, its end against an anchor."
+            "--chain", help="Compare its newest vector with the row on the settings' chain, its end with an anchor."
         ),
     ] = False,
     config: Config = None,
@@ -99,20 +99,22 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     verify_log(file, hotkey, rows, compare, against, (bundles, tasks, answers), ask, as_json=as_json)
 
 
-def ask_chain(settings: "Settings", found: Verified) -> tuple[Anchored, tuple[HeldRow, ...]]:
+def ask_chain(settings: "Settings", verified: Verified) -> tuple[Anchored, tuple[ComparedRow, ...]]:
     """Return the anchor and the rows that a file's owner has on the settings' chain.
 
     No wallet is needed (ChainError).
     """
-    from validator.audit.chain_rows import anchored, held_rows  # noqa: PLC0415 - verification loads no chain
+    from validator.audit.chain_rows import anchored, compare_rows  # noqa: PLC0415 - verification loads no chain
     from validator.chain.opening import reading_chain  # noqa: PLC0415 - see above
     from validator.sources import SystemClock  # noqa: PLC0415 - see above
 
     chain = reading_chain(settings, SystemClock())
 
-    async def ask() -> tuple[Anchored, tuple[HeldRow, ...]]:
+    async def ask() -> tuple[Anchored, tuple[ComparedRow, ...]]:
         try:
-            return await anchored(chain, found.hotkey, settings.validator.netuid), await held_rows(chain, found)
+            return await anchored(chain, verified.hotkey, settings.validator.netuid), await compare_rows(
+                chain, verified
+            )
         finally:
             await chain.close()
 

@@ -63,11 +63,11 @@ def form_for(forms: Sequence[Form], name: str) -> Form:
         version(name)
     except UnknownScoringVersionError as error:
         raise SchemaError(f"{error} - at `$.scoring_version`") from None
-    found = next((form for form in forms if form.fits(name)), None)
-    if found is None:
+    fitting = next((form for form in forms if form.fits(name)), None)
+    if fitting is None:
         others = ", ".join(one for one in VERSIONS if any(form.fits(one) for form in forms))
         raise SchemaError(f"{name} computes no such thing; write one of {others} - at `$.scoring_version`")
-    return found
+    return fitting
 
 
 def compute_files(files: Iterable[str], *forms: Form) -> None:
@@ -101,11 +101,11 @@ def complaint(name: str, error: Exception) -> str:
 
 def refuse_repeated(hotkeys: Iterable[str], field: str, of_item: str = ".hotkey") -> None:
     """Raise SchemaError if a hotkey is twice in `field`, where `of_item` leads from an item to it."""
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for i, hotkey in enumerate(hotkeys):
-        if hotkey in seen:
+        if hotkey in earlier:
             raise SchemaError(f"this hotkey is in it twice - at `$.{field}[{i}]{of_item}`")
-        seen.add(hotkey)
+        earlier.add(hotkey)
 
 
 def require_types(names: Iterable[str], where: str, types: Sequence[str] = WINDOW_TYPES) -> None:
@@ -115,8 +115,8 @@ def require_types(names: Iterable[str], where: str, types: Sequence[str] = WINDO
             raise SchemaError(f"must be one of {', '.join(types)} - at `{where}.{name}`")
 
 
-def told_plan(plan: WeightPlan) -> dict[str, Any]:
-    """Return what the result of a case says of weights by kind (SPEC 11)."""
+def plan_document(plan: WeightPlan) -> dict[str, Any]:
+    """Return the weights of a case's result, by kind (SPEC 11)."""
     return {
         "scores": {
             hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}
@@ -129,7 +129,7 @@ def told_plan(plan: WeightPlan) -> dict[str, Any]:
 
 
 def check_attestation(sssa: Sssa, where: str) -> None:
-    """Check what the types of an SSSA cannot say (SchemaError: naming the field)."""
+    """Check an SSSA beyond its types (SchemaError: naming the field)."""
     try:
         check_sssa(sssa)
     except SchemaError as error:

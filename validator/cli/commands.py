@@ -50,8 +50,8 @@ def root() -> Any:
     return with_rows(typer.main.get_command(app), Rows("validator", JOINED, COMMANDS))
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(__version__)
         raise typer.Exit
 

@@ -47,20 +47,20 @@ def upgrade_(config: Config = None) -> None:
         behind = await schema_state(secret) == "behind"
         return await upgrade(secret, lambda step, seconds: print_line(f"{step}  {seconds:.1f} s") if behind else None)
 
-    found = asyncio.run(upgraded())
-    print_line(f"{url}: {'is current' if found == 'current' else f'was {found}, is current now'}")
+    before = asyncio.run(upgraded())
+    print_line(f"{url}: {'is current' if before == 'current' else f'was {before}, is current now'}")
 
 
 @DB.command()
 def state(config: Config = None, as_json: Json = False) -> None:
     """Say how the tables relate to this version: empty, current, behind or ahead. Exit 1 unless current."""
     url = settings_of(config).store.url
-    found = asyncio.run(schema_state(url.get_secret_value()))
+    schema = asyncio.run(schema_state(url.get_secret_value()))
     if as_json:
-        print_json({"location": str(url), "state": found})
+        print_json({"location": str(url), "state": schema})
     else:
-        print_line(found)
-    if found != "current":
+        print_line(schema)
+    if schema != "current":
         raise typer.Exit(EXIT_NO)
 
 
@@ -90,19 +90,19 @@ def check(config: Config = None, as_json: Json = False) -> None:
     Nothing is written, and a validator may be running. No round is scored again.
     """
     settings = settings_of(config)
-    found = use_store(settings, _checks)
+    checked = use_store(settings, _checks)
     if as_json:
         print_json(
-            {"location": str(settings.store.url), "sound": not any(one.faults for one in found), "checks": found}
+            {"location": str(settings.store.url), "sound": not any(one.faults for one in checked), "checks": checked}
         )
     else:
-        print_table("check looked_at> faults>", [(one.name, one.looked, len(one.faults) + one.more) for one in found])
-        for one in found:
+        print_table("check looked_at> faults>", [(one.name, one.looked, len(one.faults) + one.more) for one in checked])
+        for one in checked:
             for fault in one.faults:
                 print_line(f"{one.name}: {fault}")
             if one.more:
                 print_line(f"{one.name}: {one.more} more")
-    faulty = [one.name for one in found if one.faults]
+    faulty = [one.name for one in checked if one.faults]
     if faulty:
         raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
 
@@ -111,13 +111,13 @@ async def _checks(store: Store, _: Settings) -> "list[Check]":
     """Look in a transaction for each check: an open one keeps SQLite's write-ahead log from being emptied."""
     from validator.store.checking import LOOKS, checks  # noqa: PLC0415 - it compares with the migrations: Alembic
 
-    found: list[Check] = []
+    checked: list[Check] = []
     for name in LOOKS:
         async with store.read() as tx:
-            found += [one async for one in checks(tx, (name,))]
-        if found and found[0].name == "pages" and found[0].faults:
+            checked += [one async for one in checks(tx, (name,))]
+        if checked and checked[0].name == "pages" and checked[0].faults:
             break
-    return found
+    return checked
 
 
 @DB.command()
@@ -167,8 +167,8 @@ def restore(
     equal = sum(replayed.verdict == "equal" for replayed in replays)
     newest = replays[-1].round_id if replays else None
     if as_json:
-        said = {"store": str(url), "file": str(file), "was": waiting.state, "newest_round": newest}
-        print_json({**said, "replayed": len(replays), "equal": equal})
+        place = {"store": str(url), "file": str(file), "was": waiting.state, "newest_round": newest}
+        print_json({**place, "replayed": len(replays), "equal": equal})
         return
     print_line(f"{url} holds {file}, which was {waiting.state}; newest round {'none' if newest is None else newest}")
     print_line(f"{len(replays)} rounds replayed, {equal} equal, {len(replays) - equal} without scores")
@@ -183,14 +183,14 @@ async def _replayed(url: str, many: int) -> list[RoundReplay]:
         async with store.read() as tx:
             ids = (await tx.rounds.ids())[-many:]
         with progress("replaying", len(ids)) as advance:
-            found = []
+            replays = []
             async for replayed in replay_rounds(store, ids):
                 async with store.read() as tx:
                     faults = await row_faults(tx, replayed.round_id)
                 differs = bool(faults) and replayed.difference is None
-                found.append(replace(replayed, verdict="different", difference=faults[0]) if differs else replayed)
+                replays.append(replace(replayed, verdict="different", difference=faults[0]) if differs else replayed)
                 advance()
-            return found
+            return replays
 
 
 @DB.command("prune")

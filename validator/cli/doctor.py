@@ -15,7 +15,7 @@ from validator.daemon.world import judging_workers
 from validator.health.doctor import Diagnosis, Status, diagnose
 
 _ADVISED: Final = ("fault", "warning", "note")
-_WORDS: Final[dict[Status, tuple[str, str]]] = {
+_NOUNS: Final[dict[Status, tuple[str, str]]] = {
     "fault": ("fault", "faults"),
     "warning": ("warning", "warnings"),
     "unknown": ("not looked at", "not looked at"),
@@ -38,35 +38,35 @@ def doctor(
     """
     log_to_standard_error()
     with asyncio.Runner() as runner:
-        found = runner.run(diagnose(config, os.environ, judging_workers, only or ()))
+        diagnosis = runner.run(diagnose(config, os.environ, judging_workers, only or ()))
         if as_json:
-            print_json(_document(found))
+            print_json(_document(diagnosis))
         else:
-            _print(found)
-        code = _code(found)
-        if found.cut_off:
+            _print(diagnosis)
+        code = _code(diagnosis)
+        if diagnosis.cut_off:
             os._exit(code)  # a call that hangs in the system holds a thread, for which the loop's end would wait
     raise typer.Exit(code)
 
 
-def _code(found: Diagnosis) -> Exit:
-    if "fault" in found.counts:
+def _code(diagnosis: Diagnosis) -> Exit:
+    if "fault" in diagnosis.counts:
         return Exit.NO
-    return Exit.LOOK if "warning" in found.counts else Exit.FINE
+    return Exit.LOOK if "warning" in diagnosis.counts else Exit.FINE
 
 
-def _document(found: Diagnosis) -> dict[str, object]:
-    checks = [{"check": one.check, "seconds": one.seconds, "findings": one.findings} for one in found.examined]
-    return {"counts": {status: found.counts[status] for status in _WORDS}, "checks": checks}
+def _document(diagnosis: Diagnosis) -> dict[str, object]:
+    checks = [{"check": one.check, "seconds": one.seconds, "findings": one.findings} for one in diagnosis.examined]
+    return {"counts": {status: diagnosis.counts[status] for status in _NOUNS}, "checks": checks}
 
 
-def _print(found: Diagnosis) -> None:
-    findings = [finding for one in found.examined for finding in one.findings]
+def _print(diagnosis: Diagnosis) -> None:
+    findings = [finding for one in diagnosis.examined for finding in one.findings]
     print_table("status about seen~", ((finding.status, finding.about, finding.seen) for finding in findings))
     print_line()
     for status in _ADVISED:
         for finding in findings:
             if finding.status == status and finding.advice:
                 print_line(f"{status}, {finding.about}: {finding.advice}")
-    counts = ((found.counts[status], words) for status, words in _WORDS.items())
-    print_line(", ".join(f"{number} {words[number != 1]}" for number, words in counts if number))
+    counts = ((diagnosis.counts[status], nouns) for status, nouns in _NOUNS.items())
+    print_line(", ".join(f"{number} {nouns[number != 1]}" for number, nouns in counts if number))

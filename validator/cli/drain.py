@@ -46,8 +46,8 @@ async def _drained(store: Store, url: str, timeout_s: float | None) -> str | Non
     while True:
         runs = await _runs(url)
         async with store.read() as tx:
-            found = await tx.drains.get(number)
-        if found is not None and found.ended_at is not None:
+            request = await tx.drains.get(number)
+        if request is not None and request.ended_at is not None:
             return None
         if not runs:
             return "the validator ended without finishing the round in hand; the next start resumes it"

@@ -31,25 +31,25 @@ def complain(error: Exception, code: int = EXIT_INPUT) -> int:
         text, code = error.format_message(), error.exit_code
     else:
         text = _text(error)
-        _tell(text)
+        _write(text)
     _document(text, code)
     return code
 
 
 def say_no(text: str) -> NoReturn:
     """Write one line to stderr, under `--json` a document, and end with exit code 1 (typer.Exit: always)."""
-    _tell(text)
+    _write(text)
     _document(text, EXIT_NO)
     raise typer.Exit(EXIT_NO)
 
 
 def _text(error: Exception) -> str:
     todo = advice(error) if isinstance(error, OSError) else None
-    said = str(error) or type(error).__name__
-    return said if todo is None else f"{said}; {todo}"
+    text = str(error) or type(error).__name__
+    return text if todo is None else f"{text}; {todo}"
 
 
-def _tell(text: str) -> None:
+def _write(text: str) -> None:
     for line in _lines(text):
         typer.echo(line, err=True)
 

@@ -1,4 +1,4 @@
-"""`validator explain …`: why a round was worth to a miner what it was, and the state of a miner. Reads the store."""
+"""`validator explain …`: a miner's results in a round with their reasons, or its state. Reads the store."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -8,8 +8,8 @@ import typer
 from msgspec import UNSET
 
 from validator.audit.documents import explanation_document
-from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
-from validator.audit.explain.miner import MinerExplanation, Point, TalliesTold, explain_miner
+from validator.audit.explain.effects import Collusion, ReputationChange, TaskAgreement, TypeWindow, WeightEffect
+from validator.audit.explain.miner import MinerExplanation, Point, TallyPayment, explain_miner
 from validator.audit.explain.round_explanation import NothingToExplainError, RoundExplanation, explain_round
 from validator.cli.errors import say_no
 from validator.cli.kinds import page_of
@@ -19,8 +19,9 @@ from validator.cli.output import NONE, cell, print_json
 from validator.cli.rendering import Page
 from validator.cli.session import ask_store
 from validator.cli.waiting import write_execution
-from validator.kinds.explained.task import TaskExplanation
+from validator.kinds.task_explanation import TaskExplanation
 from validator.protocol.limits import MAX_ROUND_ID
+from validator.protocol.round import AgreementPair, AgreementSample
 from validator.scoring import Rules, version
 from validator.store.rows import DescribedUnpaid
 from validator.weights.plan import mechanisms
@@ -41,7 +42,7 @@ def explain(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Explain a miner's last rounds, or with --round what that one came to for it.
+    """Explain a miner's last rounds, or with --round its results in that one.
 
     With --round a uid is that of the round. Exit 1: no such round or miner, or the round was not settled.
     """
@@ -53,16 +54,16 @@ def explain(
             )
             print_json(miner) if as_json else print_miner_explanation(miner)
         else:
-            found = ask_store(
+            explained = ask_store(
                 config, lambda tx, settings: explain_round(tx, round_id, who, mechanisms(settings.weights))
             )
-            print_json(explanation_document(found)) if as_json else print_round_explanation(found)
+            print_json(explanation_document(explained)) if as_json else print_round_explanation(explained)
     except NothingToExplainError as error:
         say_no(error.detail)
 
 
 def print_round_explanation(explained: RoundExplanation) -> None:
-    """Print why the round was worth to the miner what it was."""
+    """Print the miner's results in the round and the reasons for them."""
     page, rules = Page(), version(explained.round.scoring_version).rules
     _write_header(page, explained)
     for task in explained.tasks:
@@ -122,32 +123,30 @@ def _write_reputation(page: Page, change: ReputationChange) -> None:
         page.line(f"{step.kind}{cause}: {step.before:.4f} to {step.after:.4f}")
 
 
-def _write_collusion(page: Page, rules: Rules, sample: Collusion) -> None:
+def _write_collusion(page: Page, rules: Rules, explained: Collusion) -> None:
+    sample = explained.sample
     page.heading(f"Agreement for {sample.skill_type}: {'counted' if sample.counted else 'not counted'}")
-    page.line(
-        f"with primaries {cell(sample.with_primaries)}, with auditors {cell(sample.with_auditors)}, quality "
-        f"{cell(sample.own)}, that of the other auditors {cell(sample.witnesses)}; "
-        f"{sample.reason}: {sample.meaning}"
-    )
-    if len(sample.tasks) > 1:
-        for task in sample.tasks:
-            page.line(
-                f"task {task.task_id}: {cell(task.with_primaries)}, {cell(task.with_auditors)}, quality "
-                f"{cell(task.own)} and {cell(task.witnesses)}; {task.reason}",
-                indent=4,
-            )
-    page.line(
-        f"window {sample.samples}, {sample.window_before} before; mean with primaries "
-        f"{cell(sample.mean_with_primaries)}, with auditors {cell(sample.mean_with_auditors)}, of the quality "
-        f"{cell(sample.mean_own)}, of the auditors' {cell(sample.mean_witnesses)}"
-    )
+    page.line(f"{_agreements(sample)}; {sample.reason}: {explained.meaning}")
+    if len(explained.tasks) > 1:
+        for task in explained.tasks:
+            page.line(f"task {task.task_id}: {_agreements(task)}; {task.reason}", indent=4)
+    page.line(f"window {explained.samples}, {explained.window_before} before; means: {_agreements(explained.means)}")
     limits = f"from {rules.collusion.min_samples} on, above {rules.collusion.primaries_above:.2f} and below "
     limits += f"{rules.collusion.auditors_below:.2f} raise a flag, with a quality under "
     limits += f"{rules.collusion.worse:.2f} of the auditors'"
-    if sample.flag is None:
+    if explained.flag is None:
         page.line(f"no flag: {limits}")
     else:
         page.line(f"a flag was raised: {limits}; the window begins anew (D-9)", style="red")
+
+
+def _agreements(of: AgreementSample | TaskAgreement | AgreementPair | None) -> str:
+    if of is None:
+        return NONE
+    return (
+        f"with primaries {cell(of.with_primaries)}, with auditors {cell(of.with_auditors)}, quality {cell(of.own)}, "
+        f"that of the other auditors {cell(of.witnesses)}"
+    )
 
 
 def _write_window(page: Page, rules: Rules, window: TypeWindow) -> None:
@@ -203,10 +202,11 @@ def print_miner_explanation(explained: MinerExplanation) -> None:
     page.write()
 
 
-def _write_tallies(page: Page, told: TalliesTold) -> None:
-    page.heading(f"Tallies: {told.score:.4f} of {told.entries} entries, ramp {told.ramp:.4f}, factor {told.factor:.4f}")
-    page.line(f"they decide {told.share:.0%} of the assessments' pay; entries of earlier versions the rest")
-    for one in told.types:
+def _write_tallies(page: Page, tallies: TallyPayment) -> None:
+    parts = f"of {tallies.entries} entries, ramp {tallies.ramp:.4f}, factor {tallies.factor:.4f}"
+    page.heading(f"Tallies: {tallies.score:.4f} {parts}")
+    page.line(f"they decide {tallies.share:.0%} of the assessments' pay; entries of earlier versions the rest")
+    for one in tallies.types:
         made = f"quality {one.quality:.4f}, epsilon {one.epsilon:.4f}, presence {one.presence:.4f}"
         page.line(f"{one.skill_type}: {made}, adds {one.worth:.4f}")
         page.rows(

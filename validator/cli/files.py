@@ -51,14 +51,14 @@ def require_regular(path: Path, limit: int | None = None) -> None:
     """Check a file before it is opened (UnreadableError: no regular file, or larger than `limit` bytes)."""
     name = str(path)
     try:
-        found = path.stat()
+        facts = path.stat()
     except (OSError, ValueError) as error:
         raise UnreadableError(name, getattr(error, "strerror", None) or "bad name") from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(facts.st_mode):
         raise UnreadableError(name, "Is a directory")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(facts.st_mode):
         raise UnreadableError(name, "is no regular file; `-` reads standard input where a command takes it")
-    if limit is not None and found.st_size > limit:
+    if limit is not None and facts.st_size > limit:
         raise UnreadableError(name, f"larger than {limit} bytes")
 
 

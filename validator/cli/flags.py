@@ -28,8 +28,8 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List the standing flags, oldest first."""
-    found = ask_store(config, lambda tx, _: tx.flags.listing(include_cleared=everything))
-    print_listing("flags", found, _COLUMNS, as_json=as_json, none="" if everything else "no standing flags")
+    flags = ask_store(config, lambda tx, _: tx.flags.listing(include_cleared=everything))
+    print_listing("flags", flags, _COLUMNS, as_json=as_json, none="" if everything else "no standing flags")
 
 
 @FLAGS.command()
@@ -39,13 +39,13 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show flags with the agreements that led to them, cleared ones too. Exit 1: there is none."""
-    found = ask_store(config, lambda tx, _: flag_details(tx, which))
-    if not found:
+    details = ask_store(config, lambda tx, _: flag_details(tx, which))
+    if not details:
         say_no(f"no flag has this id or hotkey: {which}")
     if as_json:
-        print_json({"flags": found})
+        print_json({"flags": details})
         return
-    for detail in found:
+    for detail in details:
         _print(detail)
 
 

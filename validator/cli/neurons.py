@@ -29,15 +29,15 @@ _SHORT: Final = {
 def list_(config: Config = None, as_json: Json = False) -> None:
     """List everyone ever seen, highest score first: its declarations and scores."""
     now = datetime.now(UTC)
-    found = ask_store(config, lambda tx, settings: miner_list(tx, now, mechanisms(settings.weights)))
+    miners = ask_store(config, lambda tx, settings: miner_list(tx, now, mechanisms(settings.weights)))
     if as_json:
-        print_json({"miners": found})
+        print_json({"miners": miners})
         return
     kinds = [Column(_SHORT.get(kind, str(kind)), right=True) for kind in SkillType]
-    print_table([*columns("hotkey uid> seen_at_block> score> flags> dispatches>"), *kinds], map(_cells, found))
+    print_table([*columns("hotkey uid> seen_at_block> score> flags> dispatches>"), *kinds], map(_cells, miners))
     print_line("score: the sum of the scores of its types")
     print_line("under a type: reputation, in brackets where the type is not declared now; uid: - where not registered")
-    print_unpaid([one for miner in found for one in miner.unpaid])
+    print_unpaid([one for miner in miners for one in miner.unpaid])
 
 
 def _cells(miner: MinerView) -> tuple[object, ...]:
@@ -62,42 +62,43 @@ def faults(
 ) -> None:
     """Show how often each miner found the faults that bundles are known to have. None of it is scored."""
     with progress("reading rounds", rounds) as step:
-        found = ask_store(config, lambda tx, _: fault_list(tx, rounds, step))
+        listed = ask_store(config, lambda tx, _: fault_list(tx, rounds, step))
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
-    if not found.tasks:
+    if not listed.tasks:
         print_line(
-            f"no task of the last {found.rounds} settled rounds says what there is to find: "
+            f"no task of the last {listed.rounds} settled rounds says what there is to find: "
             "`validator tasks seed` makes such tasks, and canaries are such (SPEC 16, D-33)"
         )
         return
     if kinds:
-        _print_kinds(found)
+        _print_kinds(listed)
     else:
-        _print_miners(found)
+        _print_miners(listed)
     print_line(
-        f"of {found.tasks} tasks in {found.rounds} settled rounds; answers that passed the gates; none of it is scored"
+        f"of {listed.tasks} tasks in {listed.rounds} settled rounds; answers that passed the gates; nothing is scored"
     )
 
 
-def _print_kinds(found: FaultList) -> None:
-    hardest_first = sorted(found.kinds.items(), key=lambda one: (one[1].found / max(1, one[1].known), one[0]))
+def _print_kinds(faults: FaultList) -> None:
+    hardest_first = sorted(faults.kinds.items(), key=lambda one: (one[1].matched / max(1, one[1].known), one[0]))
     finders = {
-        kind: sum(kind in miner.kinds and miner.kinds[kind].found > 0 for miner in found.miners) for kind in found.kinds
+        kind: sum(kind in miner.kinds and miner.kinds[kind].matched > 0 for miner in faults.miners)
+        for kind in faults.kinds
     }
     print_table(
         "kind_of_fault found> of> share> found_by>",
-        ((kind, share.found, share.known, _percent(share), finders[kind]) for kind, share in hardest_first),
+        ((kind, share.matched, share.known, _percent(share), finders[kind]) for kind, share in hardest_first),
     )
     print_line("hardest first; found by: how many miners found it at least once")
 
 
-def _print_miners(found: FaultList) -> None:
-    families = sorted({family for miner in found.miners for family in miner.families})
+def _print_miners(faults: FaultList) -> None:
+    families = sorted({family for miner in faults.miners for family in miner.families})
     by_family = [Column(name, right=True) for name in families]
     print_table(
-        [*columns("hotkey answers> found> share>"), *by_family, *columns("beside>")],
+        [*columns("hotkey answers> found> share>"), *by_family, *columns("others>")],
         (
             (
                 miner.hotkey,
@@ -105,17 +106,17 @@ def _print_miners(found: FaultList) -> None:
                 _of(miner.total),
                 _percent(miner.total),
                 *(_of(miner.families.get(family)) for family in families),
-                miner.beside,
+                miner.unmatched,
             )
-            for miner in found.miners
+            for miner in faults.miners
         ),
     )
-    print_line("beside: false alarms, findings that name no known fault; --kinds lists the kinds of fault")
+    print_line("others: false alarms, findings that name no known fault; --kinds lists the kinds of fault")
 
 
 def _of(share: FaultShare | None) -> str:
-    return NONE if share is None else f"{share.found}/{share.known}"
+    return NONE if share is None else f"{share.matched}/{share.known}"
 
 
 def _percent(share: FaultShare) -> str:
-    return NONE if not share.known else f"{share.found / share.known:.0%}"
+    return NONE if not share.known else f"{share.matched / share.known:.0%}"

@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_leaf(value: Any) -> Any:
-    """Return what `json` does not know."""
+    """Return a value in a form that `json` knows."""
     if isinstance(value, Path):
         return str(value)
     return format_time(value) if isinstance(value, datetime) else msgspec.to_builtins(value)
@@ -85,9 +85,9 @@ def byte_size(amount: float | None) -> str:
 
 def span(seconds: float) -> str:
     """Return a duration in its two largest units: `3 h 12 min`; `0 s` if it is not positive."""
-    left, words = max(0, int(seconds)), []
+    remaining, parts = max(0, int(seconds)), []
     for length, unit in _SPANS:
-        if left >= length:
-            words.append(f"{left // length} {unit}")
-            left %= length
-    return " ".join(words[:2]) or "0 s"
+        if remaining >= length:
+            parts.append(f"{remaining // length} {unit}")
+            remaining %= length
+    return " ".join(parts[:2]) or "0 s"

@@ -59,15 +59,15 @@ def verify(
     """Check a proof: form, checksum, digest, signature, and what its votes give. Exit 1 and the reason if it fails."""
     checked_hotkeys([hotkey] if hotkey else None, "--hotkey")
     try:
-        found = verify_document(read_case(file), hotkey)
+        verified = verify_document(read_case(file), hotkey)
     except TouchedError as error:
         say_no(str(error))
     if as_json:
-        print_json(_facts(found))
+        print_json(_facts(verified))
         return
-    proof, warnings = found.proof, found.warnings
-    print_line(f"{proof.proof_id}: holds, digest {found.digest}")
-    print_line(f"signed by {found.hotkey}" if found.hotkey else "not signed: anyone could have made it")
+    proof, warnings = verified.proof, verified.warnings
+    print_line(f"{proof.proof_id}: holds, digest {verified.digest}")
+    print_line(f"signed by {verified.hotkey}" if verified.hotkey else "not signed: anyone could have made it")
     strength = "strong" if proof.has_strong_consensus else "not strong"
     print_line(f"agreement ratio {proof.agreement_ratio!r}, confidence {proof.confidence!r}, {strength}")
     claims = proof.get_partial_consensus()
@@ -81,12 +81,12 @@ def verify(
         print_line(f"  … {len(warnings) - _SHOWN} more")
 
 
-def _facts(found: Verified) -> dict[str, Any]:
-    """Return what `--json` prints."""
-    proof, warnings, claims = found.proof, found.warnings, found.proof.get_partial_consensus()
+def _facts(verified: Verified) -> dict[str, Any]:
+    """Return the document of `--json`."""
+    proof, warnings, claims = verified.proof, verified.warnings, verified.proof.get_partial_consensus()
     return {
         **picked(proof, "proof_id proof_version checksum"),
-        **picked(found, "digest hotkey"),
+        **picked(verified, "digest hotkey"),
         **picked(proof, "agreement_ratio confidence has_strong_consensus"),
         "claims": len(claims),
         "claims_agreed": sum(one.agreed for one in claims),

@@ -107,14 +107,14 @@ def revoke(
     key: Annotated[bool, typer.Option("--key", help="It is a key: nothing that it signed holds any more.")] = False,
     config: Config = None,
 ) -> None:
-    """Take back what was said of a bundle, permanently, or all that a key signed; the log says so.
+    """Take back the attestation of a bundle, permanently, or all that a key signed; the log says so.
 
     Exit 1: the log has no such key, or says so already.
     """
     settings = settings_of(config)
     if not _DIGEST.fullmatch(subject):
         raise typer.BadParameter("must be 64 lower-case hex digits", param_hint="SHA256|KEY")
-    revocation = Revocation("key" if key else "attestation", subject, printable(_words(reason), MAX_REASON - 1))
+    revocation = Revocation("key" if key else "attestation", subject, printable(_nonempty(reason), MAX_REASON - 1))
 
     async def append(tx: "Transaction", signer: Signer) -> int | None:
         if await tx.receipts.about("revocation", subject) or (key and not await tx.receipts.about("key", subject)):
@@ -129,7 +129,7 @@ def revoke(
     print_line(f"revoked by receipt {sequence}")
 
 
-def _words(reason: str) -> str:
+def _nonempty(reason: str) -> str:
     if not reason.strip():
         raise typer.BadParameter("must not be empty", param_hint="--reason")
     return reason.strip()
@@ -169,10 +169,10 @@ def key(
         newest = await newest_statement(tx)
         return newest and (newest[1], await tx.receipts.about("revocation", newest[1].public_key) is not None)
 
-    found = ask_store(settings, ask)
-    if found is None:
+    newest_key = ask_store(settings, ask)
+    if newest_key is None:
         say_no("there is no key: `validator attestation key --new` makes one")
-    statement, revoked = found
+    statement, revoked = newest_key
     fault = "revoked" if revoked else key_fault(statement, datetime.now(UTC))
     if as_json:
         print_json({"keyid": key_id(statement.public_key), "statement": statement, "fault": fault})

@@ -217,8 +217,8 @@ def _commands() -> Iterator[str]:
 
 def _commands_below(group: Any, path: Sequence[str]) -> Iterator[tuple[Sequence[str], Any]]:
     """Yield the words of every command below a group, and the command itself."""
-    for name, found in group.commands.items():
-        command = found.load() if isinstance(found, LazyCommand) else found
+    for name, member in group.commands.items():
+        command = member.load() if isinstance(member, LazyCommand) else member
         if isinstance(command, TyperGroup):
             yield from _commands_below(command, (*path, name))
         else:

@@ -41,7 +41,7 @@ class Column(NamedTuple):
     form: str = ""
 
     def cell(self, one: object) -> object:
-        """Return what the column shows of an object."""
+        """Return the cell of an object."""
         value = attrgetter(self.attribute)(one)
         if not self.form or value is None:
             return value
@@ -55,13 +55,13 @@ def columns(names: str) -> list[Column]:
     `=` is followed by the attribute that is shown, which else has the column's name, `:` by the format of its values,
     `B` for bytes.
     """
-    found = []
+    parsed = []
     for word in names.split():
         name, _, shown = word.rstrip(">~").partition("=")
         attribute, _, form = (shown or name).partition(":")
         name = name.partition(":")[0].replace("_", " ").replace(".", "")
-        found.append(Column(name, word.endswith(">"), word.endswith("~"), attribute, form))
-    return found
+        parsed.append(Column(name, word.endswith(">"), word.endswith("~"), attribute, form))
+    return parsed
 
 
 def print_rows(names: str, objects: Iterable[object]) -> None:
@@ -85,7 +85,7 @@ def _rows_of(names: str, objects: Iterable[object]) -> Iterator[Sequence[object]
 
 
 def cells_of(shown: Iterable[Column], one: object) -> list[object]:
-    """Return what the columns show of an object."""
+    """Return the cells of an object."""
     return [column.cell(one) for column in shown]
 
 

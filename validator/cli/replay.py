@@ -38,7 +38,7 @@ class Summary:
             self.ends[replay.reason or replay.state] += 1
         self.answers.update(judged=replay.judged, pruned=replay.pruned)
 
-    def say(self, *, as_json: bool) -> None:
+    def print_sums(self, *, as_json: bool) -> None:
         """Print the sums; with `--json` on standard error, so that the outputs of two runs can be compared."""
         unscored = ", ".join(f"{many} {end}" for end, many in sorted(self.ends.items()))
         lines = [
@@ -75,7 +75,7 @@ def replay(
         async with store.read() as tx:
             ids = await tx.rounds.ids(first)
         if round_id is not None:
-            ids = tuple(found for found in ids if found == round_id)
+            ids = tuple(one for one in ids if one == round_id)
         if not ids and not everything:
             raise typer.BadParameter(f"there is no round {first} in the store; `validator rounds list` shows them")
         with progress("replaying", len(ids)) as advance:
@@ -85,13 +85,13 @@ def replay(
                 advance()
 
     use_store(settings, work)
-    summary.say(as_json=as_json)
+    summary.print_sums(as_json=as_json)
     if summary.different:
         raise typer.Exit(EXIT_NO)
 
 
 def print_replay(replay: RoundReplay, *, as_json: bool) -> None:
-    """Print one round: a line of JSON; for people what differs, and what was not recomputed."""
+    """Print one round: a line of JSON; for people its difference and how much was not recomputed."""
     if as_json:
         print_json(replay)
         return

@@ -32,20 +32,20 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List rounds, newest first."""
-    found = ask_store(config, lambda tx, _: round_list(tx, limit, before))
-    print_listing("rounds", found, _COLUMNS, as_json=as_json)
+    rounds = ask_store(config, lambda tx, _: round_list(tx, limit, before))
+    print_listing("rounds", rounds, _COLUMNS, as_json=as_json)
 
 
 @ROUNDS.command()
 def show(round_id: RoundId, config: Config = None, as_json: Json = False) -> None:
     """Show a round: groups, exclusions, dispatches with reasons and scores, flags, reputation. Exit 1: no such one."""
-    found = ask_store(config, lambda tx, _: round_document(tx, round_id))
-    if found is None:
+    document = ask_store(config, lambda tx, _: round_document(tx, round_id))
+    if document is None:
         say_no(f"there is no round {round_id} in the store; `validator rounds list` shows them")
     if as_json:
-        print_json(found)
+        print_json(document)
     else:
-        print_round(found)
+        print_round(document)
 
 
 def print_round(document: RoundDocument) -> None:
@@ -89,7 +89,7 @@ def _print_task(task: TaskDocument) -> None:
     page = page_of(task.skill_type)
     print_line(page.subject(task))
     if task.outcome is not None:
-        print_line(page.came_to(task.outcome))
+        print_line(page.outcome_line(task.outcome))
     if task.dispatches:
         page.dispatches(task.dispatches)
     for word, hotkeys in (("promoted", task.promoted), ("demoted", task.demoted)):
@@ -100,7 +100,7 @@ def _print_task(task: TaskDocument) -> None:
 
 
 def _meanings(document: RoundDocument) -> Iterable[tuple[str, str]]:
-    found = {document.round.reason}
+    codes = {document.round.reason}
     for task in document.tasks:
-        found |= {task.reason, *(one.reason for one in task.excluded), *(one.reason for one in task.dispatches)}
-    return {(code, code.meaning) for code in found if code and code.meaning}
+        codes |= {task.reason, *(one.reason for one in task.excluded), *(one.reason for one in task.dispatches)}
+    return {(code, code.meaning) for code in codes if code and code.meaning}

@@ -14,9 +14,9 @@ from validator.cli.cases import (
     Form,
     check_attestation,
     compute_files,
+    plan_document,
     refuse_repeated,
     require_types,
-    told_plan,
 )
 from validator.cli.options import group
 from validator.cli.tally_cases import (
@@ -26,10 +26,10 @@ from validator.cli.tally_cases import (
     TurnsCase,
     TurnSelectionCase,
     check_candidates,
+    group_document,
     pay_tallies_case,
     select_by_turn_case,
     tally_case,
-    told_group,
     turns_case,
 )
 from validator.protocol.answer import Id, Role
@@ -119,7 +119,7 @@ class CollusionCase(Case, frozen=True):
 
 
 class ReputationCase(Case, frozen=True):
-    """A value and what happened to it."""
+    """A reputation and its events."""
 
     start: Unit
     events: tuple[ReputationKind, ...]
@@ -226,7 +226,7 @@ def score_weights_case(case: WeightsCase) -> dict[str, Any]:
         require_types(windows, f"$.windows.{hotkey}")
     for hotkey, miner in case.standing.items():
         require_types(miner.types, f"$.standing.{hotkey}.types")
-    return told_plan(version(case.scoring_version).mechanism_weights(case.windows, standing=case.standing))
+    return plan_document(version(case.scoring_version).mechanism_weights(case.windows, standing=case.standing))
 
 
 def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
     """Return why the execution is inconclusive, null where it is not, S by base file, and the results (SPEC 15)."""
     refuse_repeated([one.hotkey for one in case.answers], "answers")
     probes = {name: frozenset(case.probes.get(name, ())) for name in BASE_TRACES}
-    found = compare_execution(
+    comparison = compare_execution(
         version(case.scoring_version),
         [ExecutionRun(run.ended, *_traced(run.signatures, probes)) for run in case.runs],
         [TracedAnswer(one.hotkey, *_traced(one.signatures, probes)) for one in case.answers],
@@ -312,9 +312,11 @@ def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
         submitted=case.submitted,
     )
     return {
-        "inconclusive": found.inconclusive and found.inconclusive.removeprefix("execution_"),
-        "stable": {name: sorted(one.stable) for name, one in found.files.items()},
-        "results": [{"hotkey": one.hotkey, "event": one.event} for one in found.answers if found.inconclusive is None],
+        "inconclusive": comparison.inconclusive and comparison.inconclusive.removeprefix("execution_"),
+        "stable": {name: sorted(one.stable) for name, one in comparison.files.items()},
+        "results": [
+            {"hotkey": one.hotkey, "event": one.event} for one in comparison.answers if comparison.inconclusive is None
+        ],
     }
 
 
@@ -330,7 +332,7 @@ def select_case(case: SelectionCase) -> dict[str, Any]:
     group = version(case.scoring_version).select_group(
         case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id
     )
-    return told_group(group)
+    return group_document(group)
 
 
 CASES: Final[Mapping[Number, Sequence[Form]]] = {

@@ -33,7 +33,7 @@ def log_to_standard_error() -> None:
 
 
 def ask_store(config: Path | Settings | None, question: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
-    """Return what `question` finds in one read transaction; raises as `use_store`."""
+    """Return the result of `question` in one read transaction; raises as `use_store`."""
 
     async def ask(store: "Store", settings: Settings) -> T:
         async with store.read() as tx:
@@ -43,7 +43,7 @@ def ask_store(config: Path | Settings | None, question: Callable[["Transaction",
 
 
 def change_store(config: Path | None, change: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
-    """Return what `change` returns; its changes are committed together. Raises as `use_store`."""
+    """Run `change` in one transaction and return its result; raises as `use_store`."""
 
     async def commit(store: "Store", settings: Settings) -> T:
         async with store.begin() as tx:
@@ -53,7 +53,7 @@ def change_store(config: Path | None, change: Callable[["Transaction", Settings]
 
 
 def use_store(config: Path | Settings | None, work: Callable[["Store", Settings], Awaitable[T]]) -> T:
-    """Open the store that the settings name and return what `work` does with it. A validator may be running.
+    """Open the store of the settings, run `work` with it and return its result. A validator may be running.
 
     Raises:
         SettingsError, StoreError: the settings or the store cannot be used.

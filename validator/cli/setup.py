@@ -30,7 +30,7 @@ _FOLDER: Final = 0o500
 _FILE: Final = 0o400
 
 
-class NotSaidError(ValidatorError):
+class NoAnswerError(ValidatorError):
     """There is nobody to ask."""
 
 
@@ -51,15 +51,19 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
 
     Where nobody can be asked, what has a default gets it.
     """
-    asked = sys.stdin.isatty()
-    network = _said(network, asked, "Network (finney, test, local, simulated, or a ws:// or wss:// url)", "finney")
-    netuid = _said(netuid, asked, "Subnet (netuid)", None, "--netuid", int)
-    path = _said(wallet_path, asked, "Folder of the wallets", Path(_WALLETS), convert=Path)
+    interactive = sys.stdin.isatty()
+    network = _answer_of(
+        network, interactive, "Network (finney, test, local, simulated, or a ws:// or wss:// url)", "finney"
+    )
+    netuid = _answer_of(netuid, interactive, "Subnet (netuid)", None, "--netuid", int)
+    path = _answer_of(wallet_path, interactive, "Folder of the wallets", Path(_WALLETS), convert=Path)
     known = _inside(path)
-    wallet = _said(wallet, asked, f"Wallet{_choice(known)}", known[0] if len(known) == 1 else "default")
+    wallet = _answer_of(wallet, interactive, f"Wallet{_choice(known)}", known[0] if len(known) == 1 else "default")
     keys = _inside(path / wallet / "hotkeys")
-    hotkey = _said(hotkey, asked, f"Hotkey{_choice(keys)}", keys[0] if len(keys) == 1 else "default")
-    database = _said(database, asked, "Database (sqlite:///FILE or postgresql://…)", "sqlite:///validator.sqlite")
+    hotkey = _answer_of(hotkey, interactive, f"Hotkey{_choice(keys)}", keys[0] if len(keys) == 1 else "default")
+    database = _answer_of(
+        database, interactive, "Database (sqlite:///FILE or postgresql://…)", "sqlite:///validator.sqlite"
+    )
     settings, environment, *secrets = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
     print_line(f"wrote {', '.join(map(str, (settings, environment, *secrets)))}")
     print_line("next, in a shell:")
@@ -71,7 +75,7 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
 
 
 def _next_steps(folder: Path, *, in_file: bool) -> Iterator[str]:
-    """Yield what is typed next, in order: files of the settings are looked for in the working folder.
+    """Yield the commands to type next, in order; settings files are looked for in the working folder.
 
     `in_file` says that the database's url is in a file, which .env names.
     """
@@ -84,22 +88,22 @@ def _next_steps(folder: Path, *, in_file: bool) -> Iterator[str]:
     yield "validator run"
 
 
-def _said(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered
+def _answer_of(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered
     given: T | None,
-    asked: bool,
+    interactive: bool,
     question: str,
     default: T | None,
     option: str = "",
     convert: Callable[[str], T] | None = None,
 ) -> T:
-    """Return what an option or the operator says, else the default (NotSaidError: there is none, and nobody to ask)."""
+    """Return an option's value, else the operator's, else the default (NoAnswerError: there is none)."""
     if given is not None:
         return given
-    if asked:
+    if interactive:
         answer: T = typer.prompt(question, default=default, type=convert)
         return answer
     if default is None:
-        raise NotSaidError(f"standard input is no terminal; say {option}")
+        raise NoAnswerError(f"standard input is no terminal; say {option}")
     return default
 
 

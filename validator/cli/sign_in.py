@@ -40,5 +40,5 @@ def link(
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise NoNonceError(f"{printable(address)}: {printable(str(error))}") from None
     signature = signer.sign(sign_in_text(place.hostname, signer.hotkey, nonce))
-    words = {"hotkey": signer.hotkey, "nonce": nonce, "signature": signature, "crypto": signer.crypto}
-    write_line(f"{address}/enter?{urlencode(words)}")
+    query = {"hotkey": signer.hotkey, "nonce": nonce, "signature": signature, "crypto": signer.crypto}
+    write_line(f"{address}/enter?{urlencode(query)}")

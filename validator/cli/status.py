@@ -60,13 +60,13 @@ def status(
         with suppress(KeyboardInterrupt):
             run_whole(_watch(observer, every, None if as_json else console))
         return
-    seen = run_whole(_once(observer))
+    overview = run_whole(_once(observer))
     if as_json:
-        print_json(seen)
+        print_json(overview)
     else:
-        for line in screen(seen):
+        for line in screen(overview):
             print_line(line)
-    if seen.store is None:
+    if overview.store is None:
         raise typer.Exit(Exit.NOT_READY)
 
 
@@ -91,58 +91,58 @@ async def _watch(observer: Observer, every_s: float, console: Console | None) ->
         await observer.close()
 
 
-def screen(seen: Overview) -> list[str]:
+def screen(overview: Overview) -> list[str]:
     """Return the whole screen; every line is harmless."""
-    lines = [*_head(seen), "", *_body(seen)]
-    if warnings := list(_warnings(seen)):
+    lines = [*_head(overview), "", *_body(overview)]
+    if warnings := list(_warnings(overview)):
         lines += ["", "to look at:", *(f"  {warning}" for warning in warnings)]
     return [printable(line, _LINE) for line in lines]
 
 
-def _head(seen: Overview) -> Iterator[str]:
-    running = seen.running
+def _head(overview: Overview) -> Iterator[str]:
+    running = overview.running
     if running.report is not None:
-        yield f"A validator runs: {running.status}, {running.address}{_since(seen)}"
+        yield f"A validator runs: {running.status}, {running.address}{_since(overview)}"
     else:
         where = f" at {running.address}" if running.address else ""
         yield f"NO VALIDATOR ANSWERS{where} ({running.status}); what follows is what is stored, and the chain"
-    yield f"netuid {seen.netuid}, hotkey {seen.hotkey or 'unknown'}, {format_time(seen.at)}"
+    yield f"netuid {overview.netuid}, hotkey {overview.hotkey or 'unknown'}, {format_time(overview.at)}"
 
 
-def _since(seen: Overview) -> str:
-    report: Mapping[str, Any] = seen.running.report or {}
+def _since(overview: Overview) -> str:
+    report: Mapping[str, Any] = overview.running.report or {}
     version, started = report.get("version"), report.get("started_at")
     try:
-        up = f", up {span((seen.at - parse_time(started, 'started_at')).total_seconds())}" if started else ""
+        up = f", up {span((overview.at - parse_time(started, 'started_at')).total_seconds())}" if started else ""
     except (TypeError, ValueError):
         up = ""
     return f", version {version}{up}"
 
 
-def _body(seen: Overview) -> Iterator[str]:
-    if seen.hotkey is None:
-        yield _line("wallet", f"unknown: {seen.problems['wallet']}")
-    yield from _chain(seen)
-    if seen.store is None:
-        yield _line("store", f"unknown: {seen.problems['store']}")
+def _body(overview: Overview) -> Iterator[str]:
+    if overview.hotkey is None:
+        yield _line("wallet", f"unknown: {overview.problems['wallet']}")
+    yield from _chain(overview)
+    if overview.store is None:
+        yield _line("store", f"unknown: {overview.problems['store']}")
         return
-    yield from _weights(seen, seen.store)
-    yield from _counts(seen.store)
-    yield from _disk(seen.disk)
-    yield _line("log", _log(seen.store.log))
-    yield _line("round", _in_hand(seen.store.in_hand, seen.at))
+    yield from _weights(overview, overview.store)
+    yield from _counts(overview.store)
+    yield from _disk(overview.disk)
+    yield _line("log", _log(overview.store.log))
+    yield _line("round", _in_hand(overview.store.in_hand, overview.at))
     yield ""
-    yield from _rounds(seen.store, seen.at)
+    yield from _rounds(overview.store, overview.at)
 
 
 def _line(label: str, text: str) -> str:
     return f"{label:<{_LABEL}} {text}"
 
 
-def _chain(seen: Overview) -> Iterator[str]:
-    chain = seen.chain
+def _chain(overview: Overview) -> Iterator[str]:
+    chain = overview.chain
     if chain is None:
-        yield _line("chain", f"unknown: {seen.problems['chain']}")
+        yield _line("chain", f"unknown: {overview.problems['chain']}")
         return
     yield _line("role", _role(chain))
     if (own := chain.figures) is not None:
@@ -154,7 +154,7 @@ def _chain(seen: Overview) -> Iterator[str]:
     head = chain.head
     at = f" at {chain.endpoint}" if chain.endpoint else ""
     slow = f"; slow: {chain.latency_s:.1f} s a call{at}" if (chain.latency_s or 0.0) > SLOW_S else ""
-    age = span(seen.at.timestamp() - head.time)
+    age = span(overview.at.timestamp() - head.time)
     yield _line("block", f"{head.number}, {age} old; {chain.neurons} neurons{slow}")
     yield _line("epoch", f"{head.epoch} {_progress(chain)}")
     for endpoint, why in chain.unhealthy_endpoints.items():
@@ -180,12 +180,12 @@ def _progress(chain: OnChain) -> str:
     return f"[{'#' * full}{'.' * (_BAR - full)}] {passed:.0%}, until block {end}; weights {when}"
 
 
-def _weights(seen: Overview, stored: Stored) -> Iterator[str]:
+def _weights(overview: Overview, stored: Stored) -> Iterator[str]:
     if not stored.weights:
         yield _line("weights", "none sent from this store yet")
-    rows = {} if seen.chain is None else {row.mechid: row for row in seen.chain.weights}
+    rows = {} if overview.chain is None else {row.mechid: row for row in overview.chain.weights}
     for record in stored.weights:
-        ago = span((seen.at - record.updated_at).total_seconds())
+        ago = span((overview.at - record.updated_at).total_seconds())
         block = "" if record.block is None else f" at block {record.block}"
         sent = f"mechanism {record.mechid}: epoch {record.epoch} {record.shown_state}{block}, {ago} ago"
         yield _line("weights", sent + _on_chain(record, rows.get(record.mechid)))
@@ -212,8 +212,8 @@ def _counts(stored: Stored) -> Iterator[str]:
         f"{miners.seen} ever seen",
     )
     yield _line("flags", f"{stored.flags} standing on {miners.flagged} hotkeys, {miners.ejected} ejected")
-    total = sum(stored.unpaid.values())
-    yield _line("unpaid", f"{total} windows{_tally(stored.unpaid)}" if total else "none")
+    total, reasons = sum(stored.unpaid.values()), ", ".join(f"{many} {one}" for one, many in stored.unpaid.items())
+    yield _line("unpaid", f"{total} windows: {reasons}" if total else "none")
     yield _line("executions", ", ".join(f"{many} {state}" for state, many in stored.executions.items()) or "none")
 
 
@@ -231,14 +231,10 @@ def _log(head: LogHead | None) -> str:
     return f"receipt {head.sequence} of {head.issued_at}, digest {head.digest}"
 
 
-def _tally(counts: Mapping[Any, int]) -> str:
-    return ": " + ", ".join(f"{many} {reason}" for reason, many in counts.items())
-
-
-def _days(unhealthy: float | None) -> str:
-    if unhealthy is None:
+def _days(days_left: float | None) -> str:
+    if days_left is None:
         return ""
-    return ", full in more than a year" if unhealthy > _YEAR_DAYS else f", full in {unhealthy:.0f} days"
+    return ", full in more than a year" if days_left > _YEAR_DAYS else f", full in {days_left:.0f} days"
 
 
 def _in_hand(record: RoundRecord | None, at: datetime) -> str:
@@ -273,21 +269,21 @@ def _rounds(stored: Stored, at: datetime) -> Iterator[str]:
     )
 
 
-def _warnings(seen: Overview) -> Iterator[str]:
-    yield from seen.running.conditions
-    yield from seen.running.advice
-    stored, chain = seen.store, seen.chain
-    if chain is None and not seen.problems["chain"].startswith("not asked"):
-        yield f"the chain cannot be read from here: {seen.problems['chain']}"
+def _warnings(overview: Overview) -> Iterator[str]:
+    yield from overview.running.conditions
+    yield from overview.running.advice
+    stored, chain = overview.store, overview.chain
+    if chain is None and not overview.problems["chain"].startswith("not asked"):
+        yield f"the chain cannot be read from here: {overview.problems['chain']}"
     if stored is None:
         return
     if stored.locked is not None:
         yield f"weights are locked: {cell(stored.locked)}. {FATAL['weights_locked'].advice}"
-    unhealthy = None if seen.disk is None else seen.disk.days_left
-    if unhealthy is not None and unhealthy < FEW_DAYS:
-        yield f"disk: full in {unhealthy:.0f} days at this growth. {CONDITIONS['local_disk'].advice}"
+    days_left = None if overview.disk is None else overview.disk.days_left
+    if days_left is not None and days_left < FEW_DAYS:
+        yield f"disk: full in {days_left:.0f} days at this growth. {CONDITIONS['local_disk'].advice}"
     now = 0 if chain is None else chain.head.epoch
     for mechid, epoch in stored.confirmed.items():
-        if epoch is not None and now - epoch > seen.weights_epochs:
+        if epoch is not None and now - epoch > overview.weights_epochs:
             late = f"mechanism {mechid}: none confirmed since epoch {epoch}, now it is {now}"
             yield f"weights: {late}. {CONDITIONS['weights_old'].advice}"

@@ -39,10 +39,10 @@ def build(  # noqa: PLR0913, PLR0917 - the options of a command
 def show(task: Task, config: Config = None) -> None:
     """Show the proof of a task's group as a page: votes, dissents, tensions, evidence."""
     record = _stored(task, config)
-    found = verify_document(record.document)
-    print_line(f"task {record.task_id}, round {record.round_id}; digest {found.digest}, signed by {found.hotkey}")
+    verified = verify_document(record.document)
+    print_line(f"task {record.task_id}, round {record.round_id}; digest {verified.digest}, signed by {verified.hotkey}")
     print_line()
-    for text in found.proof.to_markdown().splitlines():
+    for text in verified.proof.to_markdown().splitlines():
         print_line(text)
 
 

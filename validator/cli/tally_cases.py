@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import Meta
 
-from validator.cli.cases import Case, check_attestation, refuse_repeated, require_types, told_plan
+from validator.cli.cases import Case, check_attestation, plan_document, refuse_repeated, require_types
 from validator.protocol.answer import Id, Role
 from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import GroupPlan
@@ -127,10 +127,10 @@ def turns_case(case: TurnsCase) -> dict[str, Any]:
         if one.entered + one.uncounted > one.dispatched:
             raise SchemaError(f"must not exceed dispatched with uncounted - at `$.previous.{hotkey}.entered`")
     previous = {hotkey: one.last for hotkey, one in case.previous.items()}
-    found = next_turns(scoring(case), previous, case.candidates)
+    computed = next_turns(scoring(case), previous, case.candidates)
     return {
-        "turns": {hotkey: turn for hotkey, (turn, _) in found.items()},
-        "presence": {hotkey: msgspec.to_builtins(presence) for hotkey, (_, presence) in found.items()},
+        "turns": {hotkey: turn for hotkey, (turn, _) in computed.items()},
+        "presence": {hotkey: msgspec.to_builtins(presence) for hotkey, (_, presence) in computed.items()},
     }
 
 
@@ -138,7 +138,7 @@ def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
     """Return primaries and auditors in draw order, excluded and mode (D-35)."""
     check_candidates(case.candidates)
     seed = bytes.fromhex(case.seed)
-    return told_group(scoring(case).select_group(case.candidates, seed, case.round_id, case.task_id))
+    return group_document(scoring(case).select_group(case.candidates, seed, case.round_id, case.task_id))
 
 
 def check_candidates(candidates: Sequence[Candidate | TurnCandidate]) -> None:
@@ -149,11 +149,11 @@ def check_candidates(candidates: Sequence[Candidate | TurnCandidate]) -> None:
             raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
 
 
-def told_group(group: GroupPlan) -> dict[str, Any]:
+def group_document(group: GroupPlan) -> dict[str, Any]:
     """Return a group as `groups select` prints it."""
-    told: dict[str, Any] = msgspec.to_builtins(group)
-    del told["task_id"]
-    return told
+    document: dict[str, Any] = msgspec.to_builtins(group)
+    del document["task_id"]
+    return document
 
 
 def tally_case(case: TallyCase) -> dict[str, Any]:
@@ -200,13 +200,13 @@ def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
     plan = scoring(case).mechanism_weights(case.windows, standing=case.standing, basis=basis)
     tallied = cast("TallyPay", plan.tallied)
     return {
-        "parts": _told_parts(tallied),
+        "parts": _parts_document(tallied),
         "factors": tallied.factors,
-        **told_plan(plan),
+        **plan_document(plan),
     }
 
 
-def _told_parts(tallied: TallyPay) -> dict[str, Any]:
+def _parts_document(tallied: TallyPay) -> dict[str, Any]:
     return {
         hotkey: {
             name: {component: ratio.value for component, ratio in one.components.items()}

@@ -138,19 +138,19 @@ def _pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -
 
 
 def _windows(texts: Sequence[str] | None) -> Windows | None:
-    """Return the windows of both roles, None where nothing is said (typer.BadParameter)."""
+    """Return the windows of both roles, None where none are given (typer.BadParameter)."""
     if not texts:
         return None
-    found: dict[str, tuple[float, float]] = {}
+    windows: dict[str, tuple[float, float]] = {}
     for text in texts:
         match = _WINDOW.fullmatch(text)
         if match is None:
             raise typer.BadParameter(f"{printable(text, 60)} is not ROLE=T_MIN:DEADLINE", param_hint="--window")
-        found[match[1]] = float(match[2]), float(match[3])
-    if len(found) != len(texts) or len(found) != len(Windows.__struct_fields__):
+        windows[match[1]] = float(match[2]), float(match[3])
+    if len(windows) != len(texts) or len(windows) != len(Windows.__struct_fields__):
         raise typer.BadParameter("give primary and auditor, once each", param_hint="--window")
     try:
-        return typed.convert(found, Windows)
+        return typed.convert(windows, Windows)
     except msgspec.ValidationError as error:
         raise typer.BadParameter(str(error), param_hint="--window") from None
 
@@ -223,8 +223,8 @@ def check(
             for note in task.notes:
                 print_line(f"{task.path}: note: {note}")
         drafts = sum(task.path.name == DRAFT_NAME for task in checked)
-        beside = f", {drafts} drafts" if drafts else ""
-        print_line(f"{len(checked) - drafts} tasks{beside}, {problems} problems")
+        and_drafts = f", {drafts} drafts" if drafts else ""
+        print_line(f"{len(checked) - drafts} tasks{and_drafts}, {problems} problems")
     if problems:
         raise typer.Exit(EXIT_NO)
 
@@ -246,7 +246,7 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
         typer.Option(
             "--seed",
             metavar="WORD",
-            help="The same word gives the same tasks: keep it secret, it is their truth. Else one is drawn and told.",
+            help="The same word gives the same tasks: keep it secret, it is their truth. Else one is drawn.",
         ),
     ] = None,
     count: Annotated[
@@ -344,15 +344,23 @@ def _print_seeded(made: Sequence[Mapping[str, Any]], drawn: str | None) -> None:
     print_table(
         "task kind difficulty severity evidence",
         [
-            (Path(one["path"]).name, found["kind"], found["difficulty"], found["severity"], found["evidence_ref"])
+            (
+                Path(one["path"]).name,
+                finding["kind"],
+                finding["difficulty"],
+                finding["severity"],
+                finding["evidence_ref"],
+            )
             for one in made
-            for found in one["findings"]
+            for finding in one["findings"]
         ],
     )
     for one in made:
         number, wanted = len(one["findings"]), one["wanted"]
-        told = f"{number} of {wanted} faults (no place for more)" if number < wanted else f"{number} faults"
-        judged = f"{told}, {one['verdict']}, risk {one['risk']:.4f}" if one["verdict"] else "ordinary, without a truth"
+        placed = f"{number} of {wanted} faults (no place for more)" if number < wanted else f"{number} faults"
+        judged = (
+            f"{placed}, {one['verdict']}, risk {one['risk']:.4f}" if one["verdict"] else "ordinary, without a truth"
+        )
         print_line(f"{one['path']}: {one['skill_type']}, {judged}")
     if drawn is not None:
         print_line(f"seed {drawn}: keep it secret, or forget it")
@@ -392,18 +400,18 @@ def retire(  # noqa: PLR0913, PLR0917 - the options of a command
         retired = await tx.retired.among(known)
         return [one for one in known if one not in retired]
 
-    found = ask_store(config, lambda tx, _: unretired(tx))
-    if not found and named is not None:
+    unretired_tasks = ask_store(config, lambda tx, _: unretired(tx))
+    if not unretired_tasks and named is not None:
         say_no("no task of a past round is named that is not retired yet; `validator tasks retired` lists those")
-    if not found:
+    if not unretired_tasks:
         print_line("no task to retire")
         return
-    told = count(len(found), "task")
-    question = f"Retire {told}? Their truth becomes public; there is no way back"
+    tasks = count(len(unretired_tasks), "task")
+    question = f"Retire {tasks}? Their truth becomes public; there is no way back"
     if not yes and not (sys.stdin.isatty() and typer.confirm(question)):
         say_no("nothing was retired; --yes does not ask")
     now = datetime.now(UTC)
-    added = change_store(config, lambda tx, _: tx.retired.add(found, now))
+    added = change_store(config, lambda tx, _: tx.retired.add(unretired_tasks, now))
     print_line(f"retired: {added}")
 
 
@@ -413,13 +421,13 @@ def retired(config: Config = None, as_json: Json = False) -> None:
 
     By the digest of what they came from, first retired first.
     """
-    found = ask_store(config, lambda tx, _: tx.retired.listing())
+    tasks = ask_store(config, lambda tx, _: tx.retired.listing())
     if as_json:
-        print_json({"retired": [{"source_sha256": sha256, "retired_at": at} for sha256, at in found]})
-    elif not found:
+        print_json({"retired": [{"source_sha256": sha256, "retired_at": at} for sha256, at in tasks]})
+    elif not tasks:
         print_line("no retired tasks")
     else:
-        print_table("source retired", found)
+        print_table("source retired", tasks)
 
 
 def _named(names: list[str], file: Path | None) -> frozenset[str] | None:

@@ -13,7 +13,7 @@ from validator.audit.log.chain_evidence import (
     MAX_ROW,
     Anchored,
     ChainRow,
-    HeldRow,
+    ComparedRow,
     Reach,
     look_for,
     read_row,
@@ -36,7 +36,7 @@ _DIGEST: Final = re.compile("[0-9A-Fa-f]{64}")
 
 
 def named(digest: str | None) -> Reach | None:
-    """Return what looks for a receipt by its digest (typer.BadParameter: it is none)."""
+    """Return the search for a receipt by its digest (typer.BadParameter: it is none)."""
     if digest is None:
         return None
     if not _DIGEST.fullmatch(digest):
@@ -51,9 +51,9 @@ def given_row(file: Path) -> ChainRow:
         return read_row(stream.read(MAX_ROW + 1))
 
 
-def row_lines(rows: Sequence[HeldRow], found: Verified, *, asked: bool) -> Iterator[str]:
+def row_lines(rows: Sequence[ComparedRow], verified: Verified, *, chain_asked: bool) -> Iterator[str]:
     """Return a line for each; with none, that there is none, if the chain was asked."""
-    if asked and not rows and not found.confirmed:
+    if chain_asked and not rows and not verified.confirmed:
         yield "the file has no confirmed vector to compare with the chain"
     for held in rows:
         if held.fault is None:
@@ -72,20 +72,20 @@ def _document(reach: Reach | None) -> dict[str, Any] | None:
     return {"digest": reach.digest, "reached": reach.at is not None, **where}
 
 
-def _line(reach: Reach, found: Verified) -> str:
+def _line(reach: Reach, verified: Verified) -> str:
     at = reach.at
     if at is None:
-        before = f" (receipts before {found.first} are not in it)" if found.first else ""
+        before = f" (receipts before {verified.first} are not in it)" if verified.first else ""
         return f"does NOT reach {reach.digest}: cut away before that receipt, or another history{before}"
     where = "the one before the file's first" if at.line is None else f"line {at.line}"
-    return f"reaches {reach.digest}: receipt {at.sequence}, {where}; {found.last - at.sequence} more behind it"
+    return f"reaches {reach.digest}: receipt {at.sequence}, {where}; {verified.last - at.sequence} more behind it"
 
 
-_SAID: Final[Mapping[Relation, str]] = {
+_RELATIONS: Final[Mapping[Relation, str]] = {
     "same": "one history, to the same end",
     "prefix": "one history",
     "forked": "two histories, both signed",
-    "apart": "no receipt in common, nor does one begin where the other ends: nothing can be said",
+    "apart": "no receipt in common, nor does one begin where the other ends: they cannot be compared",
 }
 
 
@@ -126,7 +126,7 @@ Against = Annotated[
 Bundles = Annotated[Path | None, _folder("--bundles", "Bundles as dispatched, each named by its sha256.")]
 Tasks = Annotated[Path | None, _folder("--tasks", "Task documents, SHA256.json by the source bundle's.")]
 Answers = Annotated[Path | None, _folder("--answers", "Raw answers, each named by its sha256.")]
-OnChain = Callable[[Verified], tuple[Anchored, tuple[HeldRow, ...]]]
+OnChain = Callable[[Verified], tuple[Anchored, tuple[ComparedRow, ...]]]
 
 
 def verify(  # noqa: PLR0913, PLR0917 - each is an option
@@ -181,24 +181,24 @@ def verify_log(  # noqa: PLR0913, PLR0917 - each is an option
     bundles, tasks, answers = (None if folder is None else Folder(folder) for folder in given)
     with progress("verifying", file.stat().st_size) as advance:
         try:
-            found = verify_file(file, hotkey, lambda offset: advance(to=offset), Given(bundles, tasks, answers))
-            anchor, there = (None, ()) if ask_chain is None else ask_chain(found)
+            verified = verify_file(file, hotkey, lambda offset: advance(to=offset), Given(bundles, tasks, answers))
+            anchor, there = (None, ()) if ask_chain is None else ask_chain(verified)
             reaches = [one for one in (reach, anchor and anchor.reach) if one is not None]
             look_for(file, reaches)
             compared = None if compare is None else compare_files(file, compare)
         except FaultError as fault:
             _print_fault(fault, as_json=as_json, file=fault.file if isinstance(fault, InFileError) else None)
             raise typer.Exit(EXIT_NO) from None
-    held = [*([] if row is None else [HeldRow(row, row_fault(found, row))]), *there]
+    held = [*([] if row is None else [ComparedRow(row, row_fault(verified, row))]), *there]
     ok = all(one.at is not None for one in reaches) and all(one.holds for one in held)
     ok &= compared is None or compared.one_history
     if as_json:
         relation = None if compared is None else {**_compared_document(compared), "file": str(compare)}
-        print_json({"ok": ok, **_verified_document(found, reach, anchor, held), "compared": relation})
+        print_json({"ok": ok, **_verified_document(verified, reach, anchor, held), "compared": relation})
     else:
-        _print_verified(found)
-        of_rows = row_lines(held, found, asked=ask_chain is not None)
-        for line in (*of_rows, *_open(found), *_reach_lines(found, reach, anchor)):
+        _print_verified(verified)
+        of_rows = row_lines(held, verified, chain_asked=ask_chain is not None)
+        for line in (*of_rows, *_open(verified), *_reach_lines(verified, reach, anchor)):
             print_line(line)
         if compared is not None and compare is not None:
             _print_compared(compared, (file, compare))
@@ -207,7 +207,7 @@ def verify_log(  # noqa: PLR0913, PLR0917 - each is an option
 
 
 def _print_fault(fault: FaultError, *, as_json: bool, file: Path | None = None) -> None:
-    """Print what does not hold, and where; `file` names it where there are two."""
+    """Print a fault and its place; `file` is named where there are two."""
     if as_json:
         place = {"line": fault.line, "kind": fault.kind, "round_id": fault.round_id, "path": fault.path}
         of_two = {} if file is None else {"file": str(file)}
@@ -216,89 +216,90 @@ def _print_fault(fault: FaultError, *, as_json: bool, file: Path | None = None) 
         print_line(str(fault) if file is None else f"{file}: {fault}")
 
 
-def _compared_document(found: Compared) -> dict[str, Any]:
+def _compared_document(compared: Compared) -> dict[str, Any]:
     """Return the relation of the verified file (a) to another one (b)."""
-    ends = {side: {"first": found.first[i], "last": found.last[i]} for i, side in enumerate("ab")}
-    return {"one_history": found.one_history, **picked(found, "relation longer common"), **ends}
+    ends = {side: {"first": compared.first[i], "last": compared.last[i]} for i, side in enumerate("ab")}
+    return {"one_history": compared.one_history, **picked(compared, "relation longer common"), **ends}
 
 
-def _print_compared(found: Compared, files: tuple[Path, Path]) -> None:
+def _print_compared(compared: Compared, files: tuple[Path, Path]) -> None:
     """Print how two files relate to each other."""
-    print_line(f"{_SAID[found.relation]}: log of {found.hotkey}")
-    print_line(f"receipts that both have: {found.common}")
-    for path, first, last in zip(files, found.first, found.last, strict=True):
-        span = "parts with" if found.relation == "forked" else f"receipts {first.sequence} to"
+    print_line(f"{_RELATIONS[compared.relation]}: log of {compared.hotkey}")
+    print_line(f"receipts that both have: {compared.common}")
+    for path, first, last in zip(files, compared.first, compared.last, strict=True):
+        span = "parts with" if compared.relation == "forked" else f"receipts {first.sequence} to"
         of_round = "" if last.round_id is None else f", round {last.round_id}"
         print_line(f"{path}: {span} {last.sequence} ({last.kind}{of_round}, {last.issued_at}), digest {last.digest}")
-    if found.longer is not None:
-        print_line(f"{files['ab'.index(found.longer)]} continues where the other one ends")
+    if compared.longer is not None:
+        print_line(f"{files['ab'.index(compared.longer)]} continues where the other one ends")
 
 
 def _verified_document(
-    found: Verified, reach: Reach | None, anchor: Anchored | None, rows: Sequence[HeldRow]
+    verified: Verified, reach: Reach | None, anchor: Anchored | None, rows: Sequence[ComparedRow]
 ) -> dict[str, Any]:
-    held = {"rows": [one.document() for one in rows], "warnings": _warnings(found)}
+    held = {"rows": [one.document() for one in rows], "warnings": _warnings(verified)}
     anchored = anchor and {**picked(anchor, "block problem"), **(_document(anchor.reach) or {})}
-    return {**asdict(found), **held, "against": _document(reach), "anchor": anchored}
+    return {**asdict(verified), **held, "against": _document(reach), "anchor": anchored}
 
 
-def _reach_lines(found: Verified, reach: Reach | None, anchor: Anchored | None) -> Iterator[str]:
-    """Yield how far the file goes: to a receipt that was named, and to what its owner put on chain."""
+def _reach_lines(verified: Verified, reach: Reach | None, anchor: Anchored | None) -> Iterator[str]:
+    """Yield whether the file reaches the named receipt and the anchored one."""
     if reach is not None:
-        yield _line(reach, found)
+        yield _line(reach, verified)
     if anchor is not None:
         of = f"anchored at block {anchor.block}: "
-        yield f"NOT anchored: {anchor.problem}" if anchor.reach is None else of + _line(anchor.reach, found)
+        yield f"NOT anchored: {anchor.problem}" if anchor.reach is None else of + _line(anchor.reach, verified)
 
 
-def _print_verified(found: Verified) -> None:
-    """Print what was checked."""
-    rounds = _listed(found.rounds) or "none"
-    span = "" if found.first_round is None else f" {found.first_round} to {found.last_round}"
-    print_line(f"holds: log of {found.hotkey}")
-    for warning in _warnings(found):
+def _print_verified(verified: Verified) -> None:
+    """Print the report of a file that holds."""
+    rounds = _listed(verified.rounds) or "none"
+    span = "" if verified.first_round is None else f" {verified.first_round} to {verified.last_round}"
+    print_line(f"holds: log of {verified.hotkey}")
+    for warning in _warnings(verified):
         print_line(f"warning: {warning}")
-    print_line(f"receipts {found.first} to {found.last}, the last one's digest is {found.head}")
-    if found.first:
-        print_line(f"what comes before receipt {found.first} is not in the file")
-    under = ", ".join(f"{many:,} under {name}" for name, many in found.versions.items())
+    print_line(f"receipts {verified.first} to {verified.last}, the last one's digest is {verified.head}")
+    if verified.first:
+        print_line(f"what comes before receipt {verified.first} is not in the file")
+    under = ", ".join(f"{many:,} under {name}" for name, many in verified.versions.items())
     print_line(f"rounds{span}: {rounds}" + (f"; {under}" if under else ""))
-    print_line(f"computed again: {found.tasks} groups, {found.answers} signed answers, {found.proofs} proofs")
-    print_line(_answers(found))
-    if found.whole_unpaid:
-        print_line(f"answers that came whole and were not paid: {_listed(found.whole_unpaid)}")
+    print_line(f"computed again: {verified.tasks} groups, {verified.answers} signed answers, {verified.proofs} proofs")
+    print_line(_answers(verified))
+    if verified.whole_unpaid:
+        print_line(f"answers that came whole and were not paid: {_listed(verified.whole_unpaid)}")
     _print_counted(
-        (found.acts, "acts of the operator, each of flags that stood"),
-        (found.keys, "publishing keys, each in the place of the one before"),
-        (found.revocations, "revocations of attestations"),
-        (found.executions, "results of execution, each of an answer that the file shows"),
-        (found.executions_before, "results of execution of answers that the file does not show"),
-        (found.filled, "late qualities of code, each compared with its answer"),
-        (found.filled_before, "late qualities of code of answers that the file does not show"),
+        (verified.acts, "acts of the operator, each of flags that stood"),
+        (verified.keys, "publishing keys, each in the place of the one before"),
+        (verified.revocations, "revocations of attestations"),
+        (verified.executions, "results of execution, each of an answer that the file shows"),
+        (verified.executions_before, "results of execution of answers that the file does not show"),
+        (verified.filled, "late qualities of code, each compared with its answer"),
+        (verified.filled_before, "late qualities of code of answers that the file does not show"),
     )
-    _print_weights(found)
+    _print_weights(verified)
 
 
-def _warnings(found: Verified) -> list[str]:
-    """Return what is odd and contradicts nothing in the file."""
+def _warnings(verified: Verified) -> list[str]:
+    """Return warnings: oddities that contradict nothing in the file."""
     now = datetime.now(UTC)
-    if parse_time(found.issued[1], "issued_at") <= now + timedelta(seconds=CLOCK_TOLERANCE_S):
+    if parse_time(verified.issued[1], "issued_at") <= now + timedelta(seconds=CLOCK_TOLERANCE_S):
         return []
-    return [f"the last receipt was issued at {found.issued[1]}, in the future of this machine ({format_time(now)})"]
+    return [f"the last receipt was issued at {verified.issued[1]}, in the future of this machine ({format_time(now)})"]
 
 
-def _open(found: Verified) -> Iterator[str]:
-    """Yield what could not be computed again, or not yet."""
-    if found.truths or found.truths_untold:
-        yield f"truths: {found.truths} shown as their rounds committed to them, {found.truths_untold} not shown"
-    if found.untold:
-        yield f"scores on the validator's word, because their truth is not shown: {_listed(found.untold)}"
-    if found.word:
-        yield f"besides on the validator's word: {_listed(found.word)}"
-    if found.given:
-        yield f"compared with what was given: {_listed(found.given)}"
-    if found.pending:
-        yield f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet"
+def _open(verified: Verified) -> Iterator[str]:
+    """Yield lines on what could not be recomputed, or not yet."""
+    if verified.truths or verified.truths_hidden:
+        yield f"truths: {verified.truths} shown as their rounds committed to them, {verified.truths_hidden} not shown"
+    if verified.scores_without_truth:
+        hidden = _listed(verified.scores_without_truth)
+        yield f"scores on the validator's word, because their truth is not shown: {hidden}"
+    if verified.on_word:
+        yield f"besides on the validator's word: {_listed(verified.on_word)}"
+    if verified.given:
+        yield f"compared with what was given: {_listed(verified.given)}"
+    if verified.pending:
+        yield f"draw pending: {verified.pending} rounds, whose epoch's salt is not public yet"
 
 
 def _print_counted(*lines: tuple[int, str]) -> None:
@@ -307,30 +308,34 @@ def _print_counted(*lines: tuple[int, str]) -> None:
             print_line(f"{what}: {many}")
 
 
-def _print_weights(found: Verified) -> None:
-    if not found.vectors:
+def _print_weights(verified: Verified) -> None:
+    if not verified.vectors:
         print_line("weights: the file tells none")
         return
-    fates = _listed(found.fates) or "none sent"
-    print_line(f"vectors of weights: {found.vectors}, of which {found.vectors_recomputed} recomputed in full; {fates}")
-    words = (
-        (found.scores_on_word, "scores of windows that began before the file"),
-        (found.reasons_on_word, "windows of which the file does not tell whether they are paid"),
-        (found.left_out, "miners left out of a vector as not registered"),
-        (found.fates_before, "fates of vectors that the file does not show"),
+    fates = _listed(verified.fates) or "none sent"
+    print_line(
+        f"vectors of weights: {verified.vectors}, of which {verified.vectors_recomputed} recomputed in full; {fates}"
     )
-    told = ", ".join(f"{many} {what}" for many, what in words if many)
-    if told:
-        print_line(f"of weights on the validator's word: {told}")
-    if found.vectors_pending:
-        print_line(f"weights pending: {found.vectors_pending} vectors, computed in a round that is not in the file yet")
+    on_word = (
+        (verified.scores_on_word, "scores of windows that began before the file"),
+        (verified.reasons_on_word, "windows of which the file does not tell whether they are paid"),
+        (verified.left_out, "miners left out of a vector as not registered"),
+        (verified.fates_before, "fates of vectors that the file does not show"),
+    )
+    counted = ", ".join(f"{many} {what}" for many, what in on_word if many)
+    if counted:
+        print_line(f"of weights on the validator's word: {counted}")
+    if verified.vectors_pending:
+        print_line(
+            f"weights pending: {verified.vectors_pending} vectors, computed in a round that is not in the file yet"
+        )
 
 
-def _answers(found: Verified) -> str:
-    """Return how many answers follow from the file, and why the others ended as they did by the validator's word."""
-    unshown = sum(found.unshown.values())
-    said = f"{found.dispatches:,} answers: {found.dispatches - unshown:,} recomputed"
-    return f"{said}, {unshown:,} on the validator's word ({_listed(found.unshown)})" if unshown else said
+def _answers(verified: Verified) -> str:
+    """Return the line on answers: how many were recomputed, and how many by kind are the validator's word."""
+    unshown = sum(verified.unshown.values())
+    line = f"{verified.dispatches:,} answers: {verified.dispatches - unshown:,} recomputed"
+    return f"{line}, {unshown:,} on the validator's word ({_listed(verified.unshown)})" if unshown else line
 
 
 def _listed(counted: Mapping[str, int]) -> str:

@@ -48,30 +48,30 @@ def list_(config: Config = None, limit: Limit = 20, state: State = None, as_json
 @WAITING.command()
 def show(work_id: WorkId, config: Config = None, as_json: Json = False) -> None:
     """Show an execution, the runs next to what each miner's traces claim, or a code check. Exit 1: there is none."""
-    found = _work(config, work_id)
+    work = _work(config, work_id)
     if as_json:
-        print_json(execution_document(found) if isinstance(found, Execution) else _check_document(found))
+        print_json(execution_document(work) if isinstance(work, Execution) else _check_document(work))
         return
     page = Page()
-    if isinstance(found, Execution):
-        page.title(f"Round {found.round_id}")
-        write_execution(page, found)
+    if isinstance(work, Execution):
+        page.title(f"Round {work.round_id}")
+        write_execution(page, work)
     else:
-        _write_check(page, found)
+        _write_check(page, work)
     page.write()
 
 
 @WAITING.command()
 def retry(work_id: WorkId, config: Config = None) -> None:
     """Try an execution or a code check again now. Exit 1: it neither waits nor ended inconclusive."""
-    found = _work(config, work_id)
+    work = _work(config, work_id)
 
     async def make_due(tx: Transaction) -> bool:
-        queue: WorkQueue[Any] = tx.executions if isinstance(found, Execution) else tx.code_checks
+        queue: WorkQueue[Any] = tx.executions if isinstance(work, Execution) else tx.code_checks
         return await queue.retry(work_id, datetime.now(UTC))
 
     if not change_store(config, lambda tx, _: make_due(tx)):
-        say_no(f"{work_id} is {found.state}: only what waits or ended inconclusive can be tried again")
+        say_no(f"{work_id} is {work.state}: only what waits or ended inconclusive can be tried again")
     print_line(f"{work_id} is due now; a running validator or worker with a sandbox takes it")
 
 
@@ -95,10 +95,10 @@ def _work(config: Path | None, work_id: str) -> Execution | CodeCheck:
     async def get(tx: Transaction) -> Execution | CodeCheck | None:
         return await tx.executions.get(work_id) or await tx.code_checks.get(work_id)
 
-    found = ask_store(config, lambda tx, _: get(tx)) if "\0" not in work_id else None
-    if found is None:
+    work = ask_store(config, lambda tx, _: get(tx)) if "\0" not in work_id else None
+    if work is None:
         say_no(f"no execution and no code check has this id: {work_id}")
-    return found
+    return work
 
 
 def _print_counts(name: str, counts: Mapping[str, int]) -> None:

@@ -33,32 +33,32 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the newest submission: its fate, scores and weights. Exit 1: there was none yet."""
-    found = ask_store(
+    weights = ask_store(
         config,
         lambda tx, settings: latest_weights(tx, settings.weights.assessment_mechid if mechid is None else mechid),
     )
-    if found is None:
+    if weights is None:
         say_no("no weights were submitted yet")
     if as_json:
-        shares = {"sum": found.sum, "unallocated": found.record.unallocated}
-        print_json({**picked(found.record, _FACTS), **shares, **picked(found, "miners scoring_version unpaid")})
+        shares = {"sum": weights.sum, "unallocated": weights.record.unallocated}
+        print_json({**picked(weights.record, _FACTS), **shares, **picked(weights, "miners scoring_version unpaid")})
         return
-    record = found.record
+    record = weights.record
     block = NONE if record.block is None else record.block
     print_line(f"Submission {record.id}: {record.shown_state}, netuid {record.netuid}, mechanism {record.mechid}")
     print_line(f"epoch {record.epoch}, block {block}, extrinsic {record.extrinsic or NONE}")
-    if found.scoring_version:
-        print_line(f"computed under scoring version {found.scoring_version}")
+    if weights.scoring_version:
+        print_line(f"computed under scoring version {weights.scoring_version}")
     if record.message:
         print_line(f"message: {record.message}")
-    print_rows("hotkey uid> score> weight:.6f>", found.miners)
+    print_rows("hotkey uid> score> weight:.6f>", weights.miners)
     print_line(_WHICH_SCORE)
-    print_line(f"sum {found.sum:.9f}, unallocated {record.unallocated:.9f}")
-    print_unpaid(found.unpaid or ())
+    print_line(f"sum {weights.sum:.9f}, unallocated {record.unallocated:.9f}")
+    print_unpaid(weights.unpaid or ())
 
 
 def print_unpaid(windows: Sequence[DescribedUnpaid]) -> None:
-    """Print a table of unpaid windows, each reason's meaning, and what makes it go; nothing if all are paid."""
+    """Print a table of unpaid windows, the meaning of each reason and its remedy; nothing if all are paid."""
     if not windows:
         return
     print_line()
@@ -73,11 +73,11 @@ def plan(config: Config = None, as_json: Json = False) -> None:
     """Show what would be sent now against what is on chain; sends nothing. A validator may be running."""
     from validator.weights.preview import plan_of  # noqa: PLC0415 - it asks the chain, whose client takes a second
 
-    found = ask_store(config, plan_of)
+    views = ask_store(config, plan_of)
     if as_json:
-        print_json({"mechanisms": found})
+        print_json({"mechanisms": views})
         return
-    for view in found:
+    for view in views:
         _print_plan(view)
 
 
@@ -89,9 +89,9 @@ def _print_plan(view: "PlanView") -> None:
     print_line(f"computed under scoring version {view.scoring_version}")
     if view.commit_reveal:
         print_line("weights are committed first: what is on chain shows them only once they are revealed")
-    for standing in view.blockers:
-        detail = f" ({standing.detail})" if standing.detail else ""
-        print_line(f"not now: {standing.reason}: {standing.meaning}{detail}")
+    for blocker in view.blockers:
+        detail = f" ({blocker.detail})" if blocker.detail else ""
+        print_line(f"not now: {blocker.reason}: {blocker.meaning}{detail}")
     print_rows("uid> hotkey score> planned:.6f> u16=planned_u16> on_chain=on_chain:.6f> difference:+.6f>", view.lines)
     print_line(_WHICH_SCORE)
     print_line(f"unallocated {view.unallocated:.9f}, taken by {view.owner or 'nobody'}")
@@ -109,9 +109,9 @@ def unlock(
 
     now = datetime.now(UTC)
     file = stop_file_of(settings_of(config))
-    seen = change_store(config, lambda tx, _: clear(tx, file, reason, now))
-    if seen is None:
+    lock_reason = change_store(config, lambda tx, _: clear(tx, file, reason, now))
+    if lock_reason is None:
         say_no("nothing to clear: weights are not locked")
     file.unlink(missing_ok=True)
-    print_line(f"unlocked; it had been locked because: {seen}")
+    print_line(f"unlocked; it had been locked because: {lock_reason}")
     print_line("the next start takes the hotkey's last update on chain for its own")

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.judging import Accepted, Expected, Judged
+from validator.kinds.task_explanation import TaskExplanation, TaskFacts
 from validator.proofs.consensus_proof import ConsensusProof
 from validator.protocol.answer import Role
 from validator.protocol.results import Packed, Passed
@@ -69,7 +69,7 @@ class Kind(Generic[T, A]):
         completed: completes what passed, by all judgements of a task; both are by hotkey, in the same order.
         fault: what does not hold of a stored answer to a task, None where it follows from what its miner signed.
         needs_truth: whether the score of an answer that passed rests on its task's truth, where the task has one.
-        prove: what a task's group comes to, for anyone to check (SPEC 14); None for a task without a group.
+        prove: the consensus proof of a task's group (SPEC 14); None for a task without a group.
         explain: the task as one miner met it; None where that was no candidate.
         gates: numbers of the gates that an answer of a role goes through.
         misstated: what a record says of an answer that passed, and its gates cannot have established, None where all

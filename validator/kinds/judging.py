@@ -41,7 +41,7 @@ class Expected(Generic[T_co]):
 
 
 def expected_of(frozen: RoundInput, task: RoundTask, hotkey: str, role: Role) -> Expected[RoundTask]:
-    """Return what the gates hold the answer of `hotkey` against."""
+    """Return the dispatch that the gates compare the answer of `hotkey` with."""
     return Expected(task, hotkey, role, frozen.runtime_image, frozen.scoring_version)
 
 

@@ -1,4 +1,4 @@
-"""Text from outside: escaped before it is shown or logged, and brought into Unicode normal form C at a linear cost."""
+"""Text as it is shown: escaped where it is from outside, shortened, counted; Unicode normal form C at a linear cost."""
 
 import re
 import threading
@@ -18,16 +18,21 @@ def printable(text: str, limit: int = 200) -> str:
     Control, format (right-to-left marks among them), surrogate, private and unassigned code points and line
     separators are written as `\\uXXXX`; what is longer ends in an ellipsis.
     """
-    cut = text[:limit]
-    if cut.isascii() and cut.isprintable():
-        return cut if len(text) <= limit else cut + "…"
-    shown = "".join(c if unicodedata.category(c) not in _UNSAFE else f"\\u{ord(c):04x}" for c in cut)
+    begin = text[:limit]
+    if begin.isascii() and begin.isprintable():
+        return begin if len(text) <= limit else begin + "…"
+    shown = "".join(c if unicodedata.category(c) not in _UNSAFE else f"\\u{ord(c):04x}" for c in begin)
     return shown if len(text) <= limit else shown + "…"
 
 
 def all_printable(texts: Iterable[str], limit: int = 200) -> list[str]:
     """Return what `printable` makes of each text."""
     return [printable(text, limit) for text in texts]
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the first `limit` code points of `text`; what is longer ends in an ellipsis."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def is_text(content: bytes) -> bool:
@@ -95,7 +100,7 @@ _SHORT: Final = 8
 
 def short(hotkey: str, length: int = _SHORT) -> str:
     """Return the first characters of a hotkey, enough to tell the members of a group apart."""
-    return hotkey if len(hotkey) <= length + 1 else f"{hotkey[:length]}…"
+    return hotkey if len(hotkey) <= length + 1 else cut(hotkey, length)
 
 
 def count(number: int, what: str) -> str:

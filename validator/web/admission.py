@@ -36,7 +36,7 @@ class Viewer(NamedTuple):
     hotkey: str | None = None
 
     def may_see(self, hotkey: str) -> bool:
-        """Return whether the reader may see what concerns this miner alone."""
+        """Return whether the reader may see this miner's own pages."""
         return self.is_operator or self.hotkey == hotkey
 
 
@@ -58,13 +58,13 @@ class RateLimit:
     def wait_s(self, address: str, cost: float = 1.0) -> float:
         """Take a request of the address that costs as many; return 0, or after how many seconds it may ask again."""
         key, now = _network(address), self._clock.monotonic()
-        left, since = self._buckets.pop(key, (self._most, now))
-        left = min(self._most, left + (now - since) * self._per_s)
-        may = left >= cost
-        self._buckets[key] = left - cost * may, now
+        tokens, since = self._buckets.pop(key, (self._most, now))
+        tokens = min(self._most, tokens + (now - since) * self._per_s)
+        may = tokens >= cost
+        self._buckets[key] = tokens - cost * may, now
         if len(self._buckets) > _ADDRESSES:
             self._buckets.popitem(last=False)
-        return 0.0 if may else (cost - left) / self._per_s
+        return 0.0 if may else (cost - tokens) / self._per_s
 
 
 def _network(address: str) -> str:

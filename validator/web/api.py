@@ -39,7 +39,7 @@ Limit = Annotated[int, Meta(ge=1, le=200, description="Most items of the page.")
 Before = Annotated[int, Meta(ge=0, le=MAX_ROUND_ID, description="Items with a smaller number alone: `next` of a page.")]
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """A request: its parameters as the route's struct has them, and who asks."""
 
     views: Views
@@ -196,20 +196,20 @@ class ReceiptList(Struct, frozen=True):
     next: int | None
 
 
-async def _attestations(asked: Asked) -> AttestationList:
-    wanted, publisher = asked.parameters, asked.views.attested.publisher
-    async with asked.views.read() as tx:
+async def _attestations(query: Query) -> AttestationList:
+    wanted, publisher = query.parameters, query.views.attested.publisher
+    async with query.views.read() as tx:
         if wanted.purl is UNSET:
             digests = tuple(await tx.retired.after("" if wanted.after is UNSET else wanted.after, wanted.limit))
         else:
             digests = publisher.bundles_of(wanted.purl)[:_OF_PURL]
-        answers = [await asked.views.attested.read(tx, sha256) for sha256 in digests]
+        answers = [await query.views.attested.read(tx, sha256) for sha256 in digests]
     is_last = wanted.purl is not UNSET or len(digests) < wanted.limit
-    return AttestationList(_told(answers), None if is_last else digests[-1])
+    return AttestationList(_attestation_facts(answers), None if is_last else digests[-1])
 
 
-def _told(answers: Sequence[Answer]) -> tuple[AttestationFacts, ...]:
-    """Return those about which anything is said: that there is no answer, and why, could help a miner."""
+def _attestation_facts(answers: Sequence[Answer]) -> tuple[AttestationFacts, ...]:
+    """Return the facts of published and revoked attestations: the reasons for others could help a miner."""
     return tuple(
         AttestationFacts(one.sha256, one.purl)
         if isinstance(one, Published)
@@ -219,114 +219,118 @@ def _told(answers: Sequence[Answer]) -> tuple[AttestationFacts, ...]:
     )
 
 
-async def _attestation(asked: Asked) -> Raw:
-    found = await asked.views.attestation_of(asked.parameters.sha256)
-    match found:
+async def _attestation(query: Query) -> Raw:
+    answer = await query.views.attestation_of(query.parameters.sha256)
+    match answer:
         case Published():
-            return Raw(found.document)
+            return Raw(answer.document)
         case Revoked():
-            raise GoneError(found.line)
-    raise NotFoundError(found.why if asked.viewer.is_operator else "nothing is said of this bundle")
+            raise GoneError(answer.line)
+    raise NotFoundError(answer.why if query.viewer.is_operator else "there is no attestation of this bundle")
 
 
-async def _conditions(asked: Asked) -> HealthAnswer:
-    return await asked.views.health.get()
+async def _conditions(query: Query) -> HealthAnswer:
+    return await query.views.health.get()
 
 
-async def _status(asked: Asked) -> Overview:
-    return await asked.views.overview.get()
+async def _status(query: Query) -> Overview:
+    return await query.views.overview.get()
 
 
-async def _rounds(asked: Asked) -> RoundList:
-    before = asked.parameters.before
-    async with asked.views.read() as tx:
-        found = await round_list(tx, asked.parameters.limit, None if before is UNSET else before)
-    return RoundList(found, _next(found and found[-1].round_id, len(found), asked))
+async def _rounds(query: Query) -> RoundList:
+    before = query.parameters.before
+    async with query.views.read() as tx:
+        rounds = await round_list(tx, query.parameters.limit, None if before is UNSET else before)
+    return RoundList(rounds, _next(rounds and rounds[-1].round_id, len(rounds), query))
 
 
-async def _round(asked: Asked) -> RoundDocument:
-    async with asked.views.read() as tx:
-        found = await round_document(tx, asked.parameters.round_id)
-    if found is None:
-        raise NotFoundError(f"there is no round {asked.parameters.round_id}")
-    return found
+async def _round(query: Query) -> RoundDocument:
+    async with query.views.read() as tx:
+        document = await round_document(tx, query.parameters.round_id)
+    if document is None:
+        raise NotFoundError(f"there is no round {query.parameters.round_id}")
+    return document
 
 
-async def _miners(asked: Asked) -> MinerList:
-    async with asked.views.read() as tx:
-        return MinerList(await miner_list(tx, asked.views.clock.now(), asked.views.mechanisms))
+async def _miners(query: Query) -> MinerList:
+    async with query.views.read() as tx:
+        return MinerList(await miner_list(tx, query.views.clock.now(), query.views.mechanisms))
 
 
-async def _miner(asked: Asked) -> MinerDocument:
-    views, wanted = asked.views, asked.parameters
+async def _miner(query: Query) -> MinerDocument:
+    views, wanted = query.views, query.parameters
     async with views.read() as tx:
-        found = await explain_miner(tx, wanted.hotkey, wanted.last, views.clock.now(), views.mechanisms)
-        outcomes = [(number, await tx.records.outcome(number)) for number in sorted(found.rounds)]
+        explained = await explain_miner(tx, wanted.hotkey, wanted.last, views.clock.now(), views.mechanisms)
+        outcomes = [(number, await tx.records.outcome(number)) for number in sorted(explained.rounds)]
     events = tuple(
         ReputationPoint(number, event.skill_type, event.kind, event.after)
         for number, outcome in outcomes
         for event in (outcome.reputation if outcome is not None else ())
-        if event.hotkey == found.hotkey
+        if event.hotkey == explained.hotkey
     )
-    return MinerDocument(found, events)
+    return MinerDocument(explained, events)
 
 
-async def _explanation(asked: Asked) -> ExplanationDocument:
-    round_id, hotkey = asked.parameters.round_id, asked.parameters.hotkey
-    async with asked.views.read() as tx:
-        found = explanation_document(await explain_round(tx, round_id, hotkey, asked.views.mechanisms))
-        return found if asked.viewer.is_operator else for_the_miner(found, await tx.retired.of_round(round_id))
+async def _explanation(query: Query) -> ExplanationDocument:
+    round_id, hotkey = query.parameters.round_id, query.parameters.hotkey
+    async with query.views.read() as tx:
+        document = explanation_document(await explain_round(tx, round_id, hotkey, query.views.mechanisms))
+        return document if query.viewer.is_operator else for_the_miner(document, await tx.retired.of_round(round_id))
 
 
-async def _plan(asked: Asked) -> PlanDocument:
-    return PlanDocument(await asked.views.plan.get())
+async def _plan(query: Query) -> PlanDocument:
+    return PlanDocument(await query.views.plan.get())
 
 
-async def _weights(asked: Asked) -> WeightsView:
-    mechid = asked.parameters.mechid
-    async with asked.views.read() as tx:
-        found = await latest_weights(tx, asked.views.settings.weights.assessment_mechid if mechid is UNSET else mechid)
-    if found is None:
+async def _weights(query: Query) -> WeightsView:
+    mechid = query.parameters.mechid
+    async with query.views.read() as tx:
+        weights = await latest_weights(
+            tx, query.views.settings.weights.assessment_mechid if mechid is UNSET else mechid
+        )
+    if weights is None:
         raise NotFoundError("no weights were submitted yet")
-    return found
+    return weights
 
 
-async def _history(asked: Asked) -> WeightsHistory:
-    async with asked.views.read() as tx:
-        return WeightsHistory(await tx.weights.listing(asked.parameters.limit))
+async def _history(query: Query) -> WeightsHistory:
+    async with query.views.read() as tx:
+        return WeightsHistory(await tx.weights.listing(query.parameters.limit))
 
 
-async def _receipts(asked: Asked) -> ReceiptList:
-    async with asked.views.read() as tx:
+async def _receipts(query: Query) -> ReceiptList:
+    async with query.views.read() as tx:
         last = await tx.receipts.count()
-        before = last if asked.parameters.before is UNSET else min(asked.parameters.before, last)
-        numbers = range(before - 1, max(-1, before - 1 - asked.parameters.limit), -1)
-        found = [await _receipt_of(tx, number) for number in numbers]
-    return ReceiptList(tuple(found), _next(found and found[-1].sequence, len(found), asked))
+        before = last if query.parameters.before is UNSET else min(query.parameters.before, last)
+        numbers = range(before - 1, max(-1, before - 1 - query.parameters.limit), -1)
+        receipts = [await _receipt_of(tx, number) for number in numbers]
+    return ReceiptList(tuple(receipts), _next(receipts and receipts[-1].sequence, len(receipts), query))
 
 
-async def _receipt(asked: Asked) -> ReceiptDocument:
-    async with asked.views.read() as tx:
-        return await _receipt_of(tx, asked.parameters.sequence)
+async def _receipt(query: Query) -> ReceiptDocument:
+    async with query.views.read() as tx:
+        return await _receipt_of(tx, query.parameters.sequence)
 
 
 async def _receipt_of(tx: Any, sequence: int) -> ReceiptDocument:
-    found = await tx.receipts.get(sequence)
-    if found is None:
+    receipt = await tx.receipts.get(sequence)
+    if receipt is None:
         raise NotFoundError(f"there is no receipt {sequence}")
-    return ReceiptDocument(found.sequence, found.kind, found.round_id, found.sha256, msgspec.json.decode(found.line))
+    return ReceiptDocument(
+        receipt.sequence, receipt.kind, receipt.round_id, receipt.sha256, msgspec.json.decode(receipt.line)
+    )
 
 
-async def _proof(asked: Asked) -> Raw:
-    async with asked.views.read() as tx:
-        found = await tx.proofs.of_task(asked.parameters.task_id)
-    if found is None:
+async def _proof(query: Query) -> Raw:
+    async with query.views.read() as tx:
+        proof = await tx.proofs.of_task(query.parameters.task_id)
+    if proof is None:
         raise NotFoundError("there is no proof of this task")
-    return Raw(found.document)
+    return Raw(proof.document)
 
 
-def _next(last: Any, many: int, asked: Asked) -> int | None:
-    return last if many == asked.parameters.limit and last else None
+def _next(last: Any, many: int, query: Query) -> int | None:
+    return last if many == query.parameters.limit and last else None
 
 
 class Route(NamedTuple):
@@ -342,7 +346,7 @@ class Route(NamedTuple):
     """
 
     path: str
-    answer: Callable[[Asked], Awaitable[Any]]
+    answer: Callable[[Query], Awaitable[Any]]
     document: Any
     parameters: type[Struct]
     access: Access

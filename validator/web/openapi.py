@@ -38,7 +38,7 @@ def openapi(routes: Iterable[Route]) -> dict[str, Any]:
     submitting = _parameters(PATH, components[SkillParameters.__name__])
     paths[PREFIX + PATH] = {"post": operation({**_problems(), "413": _TOO_LARGE}, schemas[len(routes) + 1], submitting)}
     for one in parameters:
-        components.pop(one.__name__, None)  # told with each path
+        components.pop(one.__name__, None)  # each path has them
     return {
         "openapi": "3.1.0",
         "info": {

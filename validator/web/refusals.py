@@ -16,7 +16,7 @@ _MESSAGE: Final = 500
 
 
 class Problem(Struct, frozen=True):
-    """An answer other than what was asked for: `status` is the HTTP status."""
+    """The document of a refused request: `status` is the HTTP status."""
 
     status: int
     message: str
@@ -45,7 +45,7 @@ class RefusedError(ValidatorError):
 
 
 def refusal(error: Exception, *, is_operator: bool) -> RefusedError:
-    """Return what a request is told whose answer failed with this; details of a fault for the operator alone."""
+    """Return the refusal of a request whose answer failed with this; only the operator gets details of a fault."""
     match error:
         case RefusedError():
             return error
@@ -57,8 +57,8 @@ def refusal(error: Exception, *, is_operator: bool) -> RefusedError:
         case NotFoundError() | NothingToExplainError() | NotAMinerError() | AmbiguousMinerError():
             return RefusedError(HTTPStatus.NOT_FOUND, error.detail)
         case _:
-            told = str(error) if is_operator else "not available now"
-            return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, told, {"Retry-After": "2"})
+            message = str(error) if is_operator else "not available now"
+            return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, message, {"Retry-After": "2"})
 
 
 def problem(error: RefusedError) -> web.Response:

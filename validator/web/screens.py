@@ -14,7 +14,7 @@ from validator.audit.documents import DispatchDocument, RoundDocument, TaskDocum
 from validator.health.status import OnChain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import is_hotkey
-from validator.protocol.text import printable
+from validator.protocol.text import printable, short
 from validator.protocol.times import format_time
 from validator.web.admission import NONCE_S, Admission, Viewer
 from validator.web.api import ROUTES, Route
@@ -52,12 +52,12 @@ PAGES: Final = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-PAGES.filters["short"] = lambda hotkey: f"{hotkey[:8]}…" if len(hotkey) > 9 else hotkey  # noqa: PLR2004 - as commands do
+PAGES.filters["short"] = short
 STYLE: Final = files("validator.web").joinpath("style.css").read_bytes()
 
 
 class Screen(NamedTuple):
-    """A page: its path, its template, and what makes the template's values of documents and the page's query."""
+    """A page: its path, its template, and the function that makes the template's values."""
 
     path: str
     template: str
@@ -153,17 +153,17 @@ async def _why(ask: Ask, query: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 class Fall(NamedTuple):
-    """One step of a score: what it does, and the value before and after."""
+    """One step of a score with the value before and after it."""
 
     name: str
-    told: str
+    step: str
     before: float
     after: float
     why: str
 
 
 def waterfall(task: Mapping[str, Any]) -> list[Fall]:
-    """Return the steps from nothing to what entered the window: a product of factors, or a sum of parts."""
+    """Return the steps from 0 to the window entry: a product of factors, or a sum of parts."""
     falls: list[Fall] = []
     value = 0.0
     if emission := task.get("emission"):
@@ -218,7 +218,7 @@ def page(template: str, viewer: Viewer, **values: Any) -> bytes:
 
 
 def html(body: bytes, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> web.Response:
-    """Return a page that nobody may keep."""
+    """Return a page that must not be cached."""
     kind = {"Content-Type": "text/html; charset=utf-8"}
     return web.Response(body=body, status=status, headers={**_NO_STORE, **kind, **(headers or {})})
 
@@ -240,7 +240,7 @@ class SignIn:
         ]
 
     async def form(self, request: web.Request) -> web.Response:
-        """Ask for the token, and say how a miner comes in."""
+        """Show the form for the operator's token, and how a miner signs in."""
         return html(page("sign-in.html", request[self._viewer], host=self._host_of(request), wrong=False))
 
     async def operator(self, request: web.Request) -> web.Response:
@@ -264,8 +264,8 @@ class SignIn:
         )
         host = self._host_of(request)
         if not is_hotkey(hotkey) or not self._admission.use_nonce(nonce, host, hotkey, signature, crypto or "sr25519"):
-            told = f"the link is older than {NONCE_S:.0f} s, was used, or was not signed by this hotkey for {host}"
-            return html(page("refused.html", request[self._viewer], status=403, message=told), HTTPStatus.FORBIDDEN)
+            why = f"the link is older than {NONCE_S:.0f} s, was used, or was not signed by this hotkey for {host}"
+            return html(page("refused.html", request[self._viewer], status=403, message=why), HTTPStatus.FORBIDDEN)
         viewer = Viewer(hotkey=hotkey)
         response = html(page("entered.html", viewer))
         self._admission.open_session(request, response, viewer)

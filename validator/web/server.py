@@ -14,7 +14,7 @@ from validator.incoming.server import Bounds, trusted
 from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
 from validator.web.admission import ANYBODY, Admission, Viewer
-from validator.web.api import PREFIX, ROUTES, Asked, Route
+from validator.web.api import PREFIX, ROUTES, Query, Route
 from validator.web.openapi import openapi
 from validator.web.refusals import RefusedError, problem, refusal
 from validator.web.screens import SCREENS, STYLE, Screen, SignIn, html, page, route_of
@@ -48,7 +48,7 @@ _HEADERS: Final = {
 
 
 def web_app(views: Views, admission: Admission) -> web.Application:
-    """Return the API and the pages as an application. Nothing is public but ways in and what `web.public` names."""
+    """Return the API and the pages as an application. Only ways to sign in and the parts in `web.public` are public."""
     public = _WAYS_IN | (_ATTESTATIONS if "attestations" in views.settings.web.public else frozenset())
 
     @web.middleware
@@ -145,14 +145,14 @@ async def answer_of(route: Route, views: Views, viewer: Viewer, sent: Iterable[t
         raise RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
     if route.access == "miner" and not viewer.may_see(parameters.hotkey):  # type: ignore[attr-defined]
         raise _not_for(viewer)
-    return await route.answer(Asked(views, viewer, parameters))
+    return await route.answer(Query(views, viewer, parameters))
 
 
 def _not_for(viewer: Viewer) -> RefusedError:
     if viewer.hotkey is not None:
         return RefusedError(HTTPStatus.FORBIDDEN, "this is another's: a miner sees its own pages")
-    told = "this needs the operator's token: `validator serve --show-token`"
-    return RefusedError(HTTPStatus.UNAUTHORIZED, told, {"WWW-Authenticate": "Bearer"})
+    what = "this needs the operator's token: `validator serve --show-token`"
+    return RefusedError(HTTPStatus.UNAUTHORIZED, what, {"WWW-Authenticate": "Bearer"})
 
 
 def reply(request: web.Request, body: bytes, content_type: str, *, lasts: bool = False) -> web.Response:

@@ -61,9 +61,9 @@ class Submissions:
         async with self._turn:
             data = await _body(request)
             sha256 = await self._submit(data, None if wanted.skill_type is UNSET else wanted.skill_type)
-        told = SubmittedDocument(sha256, f"{self._prefix}/attestations/{sha256}")
+        document = SubmittedDocument(sha256, f"{self._prefix}/attestations/{sha256}")
         headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-        return web.Response(status=HTTPStatus.ACCEPTED, body=msgspec.json.encode(told), headers=headers)
+        return web.Response(status=HTTPStatus.ACCEPTED, body=msgspec.json.encode(document), headers=headers)
 
     async def _submit(self, data: bytes, skill_type: SkillType | None) -> str:
         most = self._settings.attestations.submissions

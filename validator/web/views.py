@@ -29,7 +29,7 @@ _WAITING: Final = 64
 _HEALTH_S: Final = 2.0
 _LOOK_S: Final = 2.0
 _PLAN_S: Final = 12.0  # a block's time
-_ASKED_S: Final = 3.0
+_HEALTH_TIMEOUT_S: Final = 3.0
 _CHAIN_S: Final = 60.0
 _ATTESTED_S: Final = 2.0
 _ATTESTED: Final = 1_024  # a statement has 1 MiB at most, a usual one 4 KiB
@@ -42,7 +42,7 @@ class TooBusyError(ValidatorError):
     """Too many readers wait for the store."""
 
 
-class NotAskedError(ValidatorError):
+class NoRoundYetError(ValidatorError):
     """The chain is not asked before this validator's first round: its hotkey is not known."""
 
 
@@ -51,7 +51,7 @@ class NotYetError(ValidatorError):
 
 
 class Recent(Generic[T]):
-    """An answer that is asked for anew when it is older than `lasts_s`, once for all readers; an error lasts as long.
+    """A cached answer, renewed once for all readers when it is older than `lasts_s`; errors are cached as long.
 
     Readers thus never take more of the validator's and the chain's time than one. While the new answer takes longer
     than a second, the old one is given.
@@ -61,17 +61,17 @@ class Recent(Generic[T]):
         self._ask, self._lasts_s, self._clock = ask, lasts_s, clock
         self._asking: asyncio.Task[None] | None = None
         self._until = float("-inf")
-        self._found: tuple[T] | Exception | None = None
+        self._answer: tuple[T] | Exception | None = None
 
     async def get(self) -> T:
-        """Return the answer; raises what asking raised (NotYetError: the first one takes more than 10 s)."""
+        """Return the answer, or raise the last renewal's error (NotYetError: the first one takes more than 10 s)."""
         if self._asking is None and self._clock.monotonic() >= self._until:
             self._asking = asyncio.create_task(self._renew())
         if self._asking is not None:
-            await asyncio.wait({self._asking}, timeout=_FIRST_S if self._found is None else _AGAIN_S)
-        if isinstance(self._found, tuple):
-            return self._found[0]
-        raise self._found or NotYetError()
+            await asyncio.wait({self._asking}, timeout=_FIRST_S if self._answer is None else _AGAIN_S)
+        if isinstance(self._answer, tuple):
+            return self._answer[0]
+        raise self._answer or NotYetError()
 
     async def close(self) -> None:
         """Stop asking."""
@@ -79,9 +79,9 @@ class Recent(Generic[T]):
 
     async def _renew(self) -> None:
         try:
-            self._found = (await self._ask(),)
+            self._answer = (await self._ask(),)
         except (ValidatorError, OSError) as error:
-            self._found = error
+            self._answer = error
         finally:
             self._until, self._asking = self._clock.monotonic() + self._lasts_s, None
 
@@ -103,12 +103,12 @@ class Attested:
         self._bytes = 0
 
     def get(self, sha256: str) -> Answer | None:
-        """Return what is known of a bundle; None where it has to be asked for."""
+        """Return the cached answer on a bundle, None if there is none."""
         until, answer = self._kept.get(sha256, (0.0, None))
         return answer if until > self._clock.monotonic() else None
 
     async def read(self, tx: Transaction, sha256: str) -> Answer:
-        """Return what is said of a bundle, and keep the newest answers."""
+        """Return the answer on a bundle, from the cache or the store; the newest answers are cached."""
         known = self.get(sha256)
         return known or self._keep(sha256, await self.publisher.attestation_of(tx, sha256))
 
@@ -169,7 +169,7 @@ class Views:
             self._readers -= 1
 
     async def attestation_of(self, sha256: str) -> Answer:
-        """Return what is said of a bundle."""
+        """Return the answer on a bundle."""
         known = self.attested.get(sha256)
         if known is None:
             async with self.read() as tx:
@@ -183,7 +183,7 @@ class Views:
             await self._observer.close()
 
     async def _ask_health(self) -> HealthAnswer:
-        return await asyncio.to_thread(ask_health, self.settings.health, _ASKED_S)
+        return await asyncio.to_thread(ask_health, self.settings.health, _HEALTH_TIMEOUT_S)
 
     async def _look(self) -> Overview:
         if self._observer is None:
@@ -202,7 +202,7 @@ class Views:
     async def _plan(self) -> tuple[PlanView, ...]:
         hotkey = await self._hotkey()
         if hotkey is None:
-            raise NotAskedError
+            raise NoRoundYetError
         chain = reading_chain(self.settings, self.clock)
         try:
             return await within(self.clock, _CHAIN_S, self._planned(chain, hotkey))
@@ -222,5 +222,5 @@ class Views:
         """Return the validator's hotkey from its newest round: this process reads no wallet."""
         async with self.read() as tx:
             newest = await tx.rounds.newest_frozen()
-            found = None if newest is None else await tx.rounds.get(newest.round_id)
-        return None if found is None or found.input is None else found.input.validator_hotkey
+            stored = None if newest is None else await tx.rounds.get(newest.round_id)
+        return None if stored is None or stored.input is None else stored.input.validator_hotkey

@@ -20,8 +20,8 @@ from miner.goals.goal_files import BENCHMARK, local_goals
 from miner.services.actions import FUNCTIONS
 from miner.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
 from miner.services.service_server import StepService
-from validator.kinds.workflow.executor import judge_output, run_plan
-from validator.kinds.workflow.explain.run import OutputQuality, explain_output
+from validator.kinds.workflow.executor import run_plan
+from validator.kinds.workflow.explanation import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
@@ -75,7 +75,7 @@ async def test_a_skilled_plan_reaches_a_goal_and_a_forgetful_one_does_not(name: 
         plan = plan_of(task, planner)
         record = await run_here(task, plan)
         assert {step.outcome for step in record.steps} == {Reason.STEP_SUCCEEDED}
-        value = judge_output(task, result_of(plan, record)).value
+        value = read_quality(task, result_of(plan, record))
         assert value is not None
         assert (value == 1.0) is (planner != "forgetful")
         assert planner == "forgetful" or len(plan.nodes) == task.required_steps
@@ -100,7 +100,7 @@ async def test_why_an_expected_text_was_met_or_not_is_told(planner: str, why: st
     assert task.reference == Reference(expected_text="A4")
     plan = plan_of(task, planner)
     record = await run_here(task, plan)
-    quality = judge_output(task, result_of(plan, record)).value
+    quality = read_quality(task, result_of(plan, record))
     submission = WorkflowSubmission("t", PLANNER.hotkey, "primary", 1.0, plan, digest(plan), record, quality)
     assert explain_output(V1, task, submission) == OutputQuality(float(planner == "skilled"), why, ())
 
@@ -134,7 +134,7 @@ async def test_the_tests_of_code_tell_right_from_wrong(tmp_path: Path) -> None:
         function, result = name.removeprefix("code-").replace("-", "_"), await result_of_goal(name)
         assert result is not None
         assert result.code == FUNCTIONS[function]
-        assert judge_output(task, result).reason == Reason.QUALITY_DEFERRED
+        assert read_quality(task, result) is None
         tests, nothing = task.reference.given("tests"), f"def {function}(*given):\n    return None\n"
         solutions |= {function: (tests, result.code), f"wrong_{function}": (tests, nothing)}
     for name, ended in outcomes(tmp_path, solutions).items():
@@ -164,4 +164,4 @@ async def test_goals_of_every_type_are_reached_over_http(name: str) -> None:
         record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run")
     await client.close()
     assert result_of(plan, record) == await result_of_goal(name)
-    assert judge_output(task, result_of(plan, record)).value == (None if task.type == "code" else 1.0)
+    assert read_quality(task, result_of(plan, record)) == (None if task.type == "code" else 1.0)

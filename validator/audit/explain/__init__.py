@@ -1,4 +1,4 @@
-"""Explanations of what a number is made of: a round as one miner met it, and a miner's last rounds, as plain values.
+"""Explanations of scores as plain values: a round for one miner, and a miner's last rounds.
 
 The functions that scored compute them again from the store. Their field names are what `--json` shows.
 

@@ -13,7 +13,6 @@ from validator.protocol.round import (
     FlagRaised,
     MinerState,
     ReputationEvent,
-    ReputationKind,
     RoundInput,
     RoundOutcome,
     TypeHistory,
@@ -37,62 +36,45 @@ from validator.store.rows import WindowEntry
 from validator.store.vector_inputs import Mechanisms
 
 
-class Step(Document, frozen=True):
-    """One reputation event; `cause` is a task id or empty."""
-
-    kind: ReputationKind
-    cause: str
-    before: float
-    after: float
-
-
 class ReputationChange(Document, frozen=True):
     """The reputation for one type over the round."""
 
     skill_type: SkillType
     before: float
     after: float
-    steps: tuple[Step, ...]
+    steps: tuple[ReputationEvent, ...]
 
 
 class TaskAgreement(Document, frozen=True):
-    """Agreement samples that one task contributed to the round."""
+    """Agreement sample of one task of the round; the last five are as in `AgreementSample`."""
 
     task_id: str
+    auditor_agreement: float | None
+    meaning: str | None
     with_primaries: float | None
     with_auditors: float | None
     own: float | None
     witnesses: float | None
-    auditor_agreement: float | None
     reason: Reason
-    meaning: str | None
 
 
 class Collusion(Document, frozen=True):
-    """The round's sample for one type and the window it came into.
+    """The round's agreement sample for one type, and the collusion window after it (SPEC 9).
 
     Attributes:
-        counted: whether it entered the window; `reason` says why not.
-        tasks: what each task gave.
+        meaning: of the sample's reason.
+        tasks: the sample of each task.
         window_before: counted samples since the last flag, before the round.
-        samples: counted samples with the round's, at most as many as count; the means are over them, None without any.
+        samples: number of samples in `means`: the counted ones, this round's included, at most as many as count.
+        means: over those; None without any.
     """
 
-    skill_type: SkillType
-    with_primaries: float | None
-    with_auditors: float | None
-    own: float | None
-    witnesses: float | None
-    counted: bool
-    reason: Reason
+    sample: AgreementSample
     meaning: str | None
     tasks: tuple[TaskAgreement, ...]
     window_before: int
     samples: int
-    mean_with_primaries: float | None
-    mean_with_auditors: float | None
-    mean_own: float | None
-    mean_witnesses: float | None
+    means: AgreementPair | None
     flag: FlagRaised | None
 
 
@@ -110,13 +92,9 @@ def explain_reputation(
     )
 
 
-def _change(skill_type: SkillType, standing: float, events: Sequence[ReputationEvent]) -> ReputationChange:
-    return ReputationChange(
-        skill_type,
-        before=events[0].before if events else standing,
-        after=events[-1].after if events else standing,
-        steps=tuple(Step(event.kind, event.cause, event.before, event.after) for event in events),
-    )
+def _change(skill_type: SkillType, start: float, events: Sequence[ReputationEvent]) -> ReputationChange:
+    before, after = (events[0].before, events[-1].after) if events else (start, start)
+    return ReputationChange(skill_type, before, after, tuple(events))
 
 
 def explain_collusion(
@@ -139,26 +117,17 @@ def _of_tasks(
 ) -> dict[SkillType, tuple[TaskAgreement, ...]]:
     types = {task.task_id: task.skill_type for task in frozen.tasks}
     groups = {group.task_id: group for group in outcome.groups}
-    found: dict[SkillType, tuple[TaskAgreement, ...]] = {}
+    agreements: dict[SkillType, tuple[TaskAgreement, ...]] = {}
     for member in outcome.members:
         if member.hotkey != hotkey or not isinstance(member, AssessedMember):
             continue
         group = groups[member.task_id]
         of_task = [one for one in outcome.members if one.task_id == member.task_id]
         sample = task_samples(version, group, of_task)[hotkey]
-        line = TaskAgreement(
-            member.task_id,
-            sample.with_primaries,
-            sample.with_auditors,
-            sample.own,
-            sample.witnesses,
-            group.auditor_agreement,
-            sample.reason,
-            sample.reason.meaning,
-        )
+        agreement = TaskAgreement(member.task_id, group.auditor_agreement, sample.reason.meaning, *sample)
         kind = types[member.task_id]
-        found[kind] = (*found.get(kind, ()), line)
-    return found
+        agreements[kind] = (*agreements.get(kind, ()), agreement)
+    return agreements
 
 
 def _collusion(
@@ -173,24 +142,7 @@ def _collusion(
     if pair is not None:
         step = add_sample(version, window, pair)
         samples, means = step.samples, step.means
-    return Collusion(
-        skill_type=sample.skill_type,
-        with_primaries=sample.with_primaries,
-        with_auditors=sample.with_auditors,
-        own=sample.own,
-        witnesses=sample.witnesses,
-        counted=sample.counted,
-        reason=sample.reason,
-        meaning=meaning_of(sample.reason),
-        tasks=tasks,
-        window_before=len(window),
-        samples=samples,
-        mean_with_primaries=means.with_primaries if means else None,
-        mean_with_auditors=means.with_auditors if means else None,
-        mean_own=means.own if means else None,
-        mean_witnesses=means.witnesses if means else None,
-        flag=flag,
-    )
+    return Collusion(sample, meaning_of(sample.reason), tasks, len(window), samples, means, flag)
 
 
 _MORE: Final = MAX_FILLED + 50  # more than the entries that one round adds to a pair
@@ -226,7 +178,7 @@ class TypeWindow(Document, frozen=True):
 
 
 class WeightEffect(Document, frozen=True):
-    """The miner's score and weight when the round had settled, and what they would have been without its entries.
+    """The miner's score and weight after the round, with its entries of the round and without them.
 
     Weights are among the hotkeys that were registered in the round's metagraph, the cap applied. What other miners
     earned in the round counts on both sides.
@@ -242,7 +194,7 @@ class WeightEffect(Document, frozen=True):
 async def explain_windows(
     tx: Transaction, version: Version, frozen: RoundInput, hotkey: str, mechanisms: Mechanisms
 ) -> tuple[tuple[TypeWindow, ...], tuple[WeightEffect, ...]]:
-    """Return the windows to which the round added entries of the miner, in the order of SPEC 1, and what they changed.
+    """Return the windows to which the round added entries of the miner, in the order of SPEC 1, and their effects.
 
     The second are the effects on each mechanism that pays for their types, by its id; none if the miner was not
     registered.
@@ -266,7 +218,7 @@ async def explain_windows(
         return changed, ()
     windows: dict[str, Mapping[str, Sequence[float]]] = {**await tx.windows.all(most, round_id, registered)}
     own = {**windows[hotkey], **{name: _without(entries[name], added[name], most) for name in added}}
-    standing = _standing_in(version, frozen)
+    standing = _frozen_standing(version, frozen)
     return changed, tuple(
         _effect(
             mechid,
@@ -317,8 +269,8 @@ def _without(entries: Sequence[WindowEntry], added: Collection[str], most: int) 
     return [entry.value for entry in entries if entry.task_id not in added][-most:]
 
 
-def _standing_in(version: Version, frozen: RoundInput) -> dict[str, MinerStanding]:
-    """Return who stood how as the round's input says; it does not say who is unproven, so nobody is here."""
+def _frozen_standing(version: Version, frozen: RoundInput) -> dict[str, MinerStanding]:
+    """Return each miner's standing in the round's input, which does not tell unproven ones: here all are proven."""
     return {
         miner.hotkey: MinerStanding(
             collusion_flags=miner.flags,

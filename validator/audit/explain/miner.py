@@ -23,7 +23,7 @@ _STEPS: Final = 5
 
 
 class Point(Document, frozen=True):
-    """One task: what entered the window, with its round or since, None where nothing did (D-7); `failed` a gate."""
+    """One task and its window entry, from its round or a later one; None without one (D-7). `failed`: at a gate."""
 
     round_id: int
     task_id: str
@@ -38,7 +38,7 @@ class TypeSummary(Document, frozen=True):
         declared: whether the declaration that counts now names it.
         mean_emission: of what entered the window in them; None where nothing did.
         points: its tasks, oldest first.
-        window_entries: that count now, at most 100; `score` is what they come to (SPEC 11).
+        window_entries: that count now, at most 100; `score` is their mean times the warm-up (SPEC 11).
     """
 
     skill_type: SkillType
@@ -65,7 +65,7 @@ class Failure(Document, frozen=True):
     detail: str | None
 
 
-class ComponentTold(Document, frozen=True):
+class ComponentShare(Document, frozen=True):
     """A component of a type under 2.0.0 (SPEC 17, D-41).
 
     Attributes:
@@ -86,18 +86,18 @@ class ComponentTold(Document, frozen=True):
     value: float
 
 
-class TallyTold(Document, frozen=True):
-    """A type that tallies pay: quality, mean epsilon and presence make what it adds to the score before the ramp."""
+class TypeTally(Document, frozen=True):
+    """A type that tallies pay. Quality, mean epsilon and presence make `worth`, its part of the score without ramp."""
 
     skill_type: str
-    components: tuple[ComponentTold, ...]
+    components: tuple[ComponentShare, ...]
     epsilon: float
     quality: float
     presence: float
     worth: float
 
 
-class TalliesTold(Document, frozen=True):
+class TallyPayment(Document, frozen=True):
     """The way from a miner's tallies to its pay (SPEC 17, D-41, D-42).
 
     Attributes:
@@ -113,14 +113,14 @@ class TalliesTold(Document, frozen=True):
     factor: float
     score: float
     share: float
-    types: tuple[TallyTold, ...]
+    types: tuple[TypeTally, ...]
 
 
 class MinerExplanation(Document, frozen=True):
     """The current state of a miner, and its last rounds.
 
     Attributes:
-        uid: of the last sight; `registered` says whether the newest stored metagraph names the hotkey.
+        uid: of the newest snapshot with it; `registered` says whether the newest stored metagraph names the hotkey.
         rounds: ids of the rounds looked at, newest first: the last ones in which the miner was scored.
         scoring_version: that of the newest frozen round, whose rules pay.
         score: sum over the types that are paid, from the windows as they are now.
@@ -142,7 +142,7 @@ class MinerExplanation(Document, frozen=True):
     unpaid: tuple[DescribedUnpaid, ...]
     types: tuple[TypeSummary, ...]
     failures: tuple[Failure, ...]
-    tallies: TalliesTold | UnsetType = UNSET
+    tallies: TallyPayment | UnsetType = UNSET
 
 
 async def explain_miner(
@@ -154,13 +154,13 @@ async def explain_miner(
         NothingToExplainError: nobody known is meant.
         NotAMinerError, AmbiguousMinerError: `who` names no hotkey, or several.
     """
-    seen = await tx.miners.uids()
-    hotkey = find_hotkey(who, {uid: one for one, uid, here in seen if here}, (one for one, _, _ in seen))
+    known = await tx.miners.uids()
+    hotkey = find_hotkey(who, {uid: one for one, uid, here in known if here}, (one for one, _, _ in known))
     if hotkey is None:
         raise NothingToExplainError(f"nobody known is `{who}`; `validator neurons list` shows everyone ever seen")
-    uid, registered = next((uid, here) for one, uid, here in seen if one == hotkey)
-    seen_now = {one for one, _, is_here in seen if is_here}
-    paying = {mechid: await paid_now(tx, mechid, kinds, seen_now) for mechid, kinds in mechanisms.items()}
+    uid, registered = next((uid, here) for one, uid, here in known if one == hotkey)
+    registered_now = {one for one, _, is_here in known if is_here}
+    paying = {mechid: await paid_now(tx, mechid, kinds, registered_now) for mechid, kinds in mechanisms.items()}
     first = next(iter(paying.values()))
     pays = first.basis.version
     scores = await tx.scores.of_miner(hotkey, last * pays.rules.groups.slots_per_type * len(WINDOW_TYPES))
@@ -187,23 +187,23 @@ async def explain_miner(
     )
 
 
-def _tallies(paid: Paid, hotkey: str) -> TalliesTold | UnsetType:
+def _tallies(paid: Paid, hotkey: str) -> TallyPayment | UnsetType:
     tallied, by = paid.plan.tallied, paid.basis.version
     if tallied is None or not isinstance(by, Version20):
         return UNSET
     entries, rules = tallied.entries.get(hotkey, 0), by.rules.components
     weights = dict(rules.weights)
-    return TalliesTold(
+    return TallyPayment(
         entries=entries,
         ramp=entries / (entries + rules.ramp),
         factor=tallied.factors.get(hotkey, 1.0),
         score=tallied.scores.get(hotkey, 0.0),
         share=tallied.share,
         types=tuple(
-            TallyTold(
+            TypeTally(
                 skill_type=name,
                 components=tuple(
-                    ComponentTold(one, weights[one], r.got, r.offered, tallied.pool[one], r.own, r.ratio, r.value)
+                    ComponentShare(one, weights[one], r.got, r.offered, tallied.pool[one], r.own, r.ratio, r.value)
                     for one, r in part.components.items()
                 ),
                 epsilon=part.epsilon,
@@ -224,72 +224,44 @@ async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
     now: datetime,
     late: Mapping[str, float],
 ) -> tuple[TypeSummary, ...]:
-    pays, windows = paid.basis.version, paid.basis.windows.get(hotkey, {})
+    windows = paid.basis.windows.get(hotkey, {})
     declared = usable_types((await tx.capabilities.valid(now)).get(hotkey))
     reputations = (await tx.state.of([hotkey])).miner(hotkey).reputations
-    scored: dict[str, list[ScoreRecord]] = {}
+    points: dict[str, list[Point]] = {}
     for score in reversed(scores):
-        scored.setdefault(str(score.skill_type), []).append(score)
-    found = []
+        task_id, failed = score.outcome.task_id, score.outcome.reason.gate > 0
+        point = Point(score.round_id, task_id, late.get(task_id, score.outcome.window_entry), failed)
+        points.setdefault(str(score.skill_type), []).append(point)
+    summaries = []
     for name in WINDOW_TYPES:
-        if name in scored or name in windows or name in declared or name in reputations:
-            kind = SkillType(name)
-            reputation = reputations.get(kind, pays.rules.reputation.start)
-            found.append(
-                _type(
-                    kind,
-                    scored.get(name, ()),
-                    len(windows.get(name, ())),
-                    paid.type_score(hotkey, name),
-                    reputation,
-                    late,
-                    declared=kind in declared,
-                )
+        if not any(name in known for known in (points, windows, declared, reputations)):
+            continue
+        kind, tasks = SkillType(name), points.get(name, [])
+        failures = sum(point.failed for point in tasks)
+        values = [point.value for point in tasks if point.value is not None]
+        summaries.append(
+            TypeSummary(
+                skill_type=kind,
+                declared=kind in declared,
+                reputation=reputations.get(kind, paid.basis.version.rules.reputation.start),
+                tasks=len(tasks),
+                failures=failures,
+                failure_rate=failures / len(tasks) if tasks else None,
+                mean_emission=mean(values) if values else None,
+                points=tuple(tasks),
+                window_entries=len(windows.get(name, ())),
+                score=paid.type_score(hotkey, name),
             )
-    return tuple(found)
-
-
-def _type(  # noqa: PLR0913, PLR0917 - what is known of a miner and a type
-    kind: SkillType,
-    scores: Sequence[ScoreRecord],
-    entries: int,
-    score: float,
-    reputation: float,
-    late: Mapping[str, float],
-    *,
-    declared: bool,
-) -> TypeSummary:
-    points = tuple(
-        Point(
-            s.round_id,
-            s.outcome.task_id,
-            late.get(s.outcome.task_id, s.outcome.window_entry),
-            s.outcome.reason.gate > 0,
         )
-        for s in scores
-    )
-    values = [point.value for point in points if point.value is not None]
-    failures = sum(1 for point in points if point.failed)
-    return TypeSummary(
-        skill_type=kind,
-        declared=declared,
-        reputation=reputation,
-        tasks=len(points),
-        failures=failures,
-        failure_rate=failures / len(points) if points else None,
-        mean_emission=mean(values) if values else None,
-        points=points,
-        window_entries=entries,
-        score=score,
-    )
+    return tuple(summaries)
 
 
 async def _failures(tx: Transaction, hotkey: str, scores: Sequence[ScoreRecord]) -> tuple[Failure, ...]:
     failed = [score for score in scores if score.outcome.reason.gate][:_FAILURES]
-    found = []
+    failures = []
     for score in failed:
         record = await tx.dispatches.get(DispatchKey(score.round_id, score.outcome.task_id, hotkey))
-        found.append(
+        failures.append(
             Failure(
                 round_id=score.round_id,
                 task_id=score.outcome.task_id,
@@ -300,4 +272,4 @@ async def _failures(tx: Transaction, hotkey: str, scores: Sequence[ScoreRecord])
                 detail=record.detail if record else None,
             )
         )
-    return tuple(found)
+    return tuple(failures)

@@ -15,8 +15,8 @@ from validator.audit.explain.effects import (
     explain_reputation,
     explain_windows,
 )
-from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.registry import kind_of
+from validator.kinds.task_explanation import TaskExplanation, TaskFacts
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason, meaning_of
@@ -45,7 +45,7 @@ class AmbiguousMinerError(ValidatorError):
 
 
 def find_hotkey(text: str, uids: Mapping[int, str], known: Iterable[str]) -> str | None:
-    """Return the hotkey that an ss58 address, the beginning of one, or a uid means, None if nobody known is meant.
+    """Return the hotkey of an ss58 address, of the beginning of one, or of a uid, None if it is not known.
 
     Raises:
         NotAMinerError: neither an address, nor the beginning of one, nor a uid.
@@ -63,14 +63,14 @@ def find_hotkey(text: str, uids: Mapping[int, str], known: Iterable[str]) -> str
             f"`{printable(text, 80)}` is neither an ss58 address, nor the beginning of one, nor a uid; "
             "`validator neurons list` shows all hotkeys"
         )
-    found = [hotkey for hotkey in hotkeys if hotkey.startswith(text)]
-    if len(found) > 1:
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    matches = [hotkey for hotkey in hotkeys if hotkey.startswith(text)]
+    if len(matches) > 1:
+        more = f" and {len(matches) - _SHOWN} more" if len(matches) > _SHOWN else ""
         raise AmbiguousMinerError(
-            f"`{text}` begins {', '.join(short(hotkey, len(text) + 4) for hotkey in found[:_SHOWN])}{more}; "
+            f"`{text}` begins {', '.join(short(hotkey, len(text) + 4) for hotkey in matches[:_SHOWN])}{more}; "
             "write more of it"
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 class NothingToExplainError(ValidatorError):
@@ -136,7 +136,7 @@ class RoundExplanation(Document, frozen=True):
 
 
 async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Mechanisms = UNMIXED) -> RoundExplanation:
-    """Return what the round did to `who`: a hotkey, the beginning of one, or a uid of the round's metagraph.
+    """Return the round's results for `who`: a hotkey, the beginning of one, or a uid of the round's metagraph.
 
     Only this round is read, and the windows as they were when it had settled.
 
@@ -191,7 +191,7 @@ async def _settled(tx: Transaction, round_id: int) -> tuple[RoundRecord, RoundIn
     return record, stored.input, stored.outcome, scored_by
 
 
-async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is told to
+async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and a miner
     tx: Transaction,
     scored_by: Version,
     frozen: RoundInput,
@@ -206,7 +206,7 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
     results = await tx.submissions.results(round_id, [one.task.task_id for one in mine])
     checks = await tx.code_checks.of_round(round_id)
     groups = {group.task_id: group for group in outcome.groups}
-    keys, found = FindingKeys(), list[TaskExplanation]()
+    keys, explanations = FindingKeys(), list[TaskExplanation]()
     for one in mine:
         task_id = one.task.task_id
         facts = TaskFacts(
@@ -223,8 +223,8 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
             checks=[check for check in checks if check.task_id == task_id],
         )
         explained = kind_of(one.task).explain(frozen, facts, hotkey)
-        found += [explained] if explained else []
-    return tuple(found)
+        explanations += [explained] if explained else []
+    return tuple(explanations)
 
 
 def _round(record: RoundRecord, frozen: RoundInput) -> RoundFacts:

@@ -24,7 +24,7 @@ from validator.protocol.sssa import Sssa, check_sssa
 from validator.protocol.strict_json import SchemaError, decode_plain
 from validator.scoring import Version
 
-_NEVER_ASKED = (Reason.DEADLINE_NO_AXON, Reason.DEADLINE_AXON_REFUSED, Reason.DEADLINE_CONNECT)
+_NOT_SENT = (Reason.DEADLINE_NO_AXON, Reason.DEADLINE_AXON_REFUSED, Reason.DEADLINE_CONNECT)
 _CUT_OFF = (Reason.PARSE_TOO_LARGE, Reason.DEADLINE_LATE)
 
 
@@ -60,34 +60,34 @@ class Answers:
 def read_answers(
     reader: LineReader, end: RoundEnd, answers_digest: str, planned: Planned, scored_by: Version
 ) -> Answers:
-    """Return what came back: the line of the answers, and after it that of every attestation in it (FaultError)."""
-    found = reader.require("answers", end.round_id, answers_digest)
+    """Read the line of the answers and the attestations after it; return the answers (FaultError)."""
+    answers_line = reader.require("answers", end.round_id, answers_digest)
     try:
-        plain = decode_plain(found.document, limit=len(found.document), depth=DEPTH)
+        plain = decode_plain(answers_line.document, limit=len(answers_line.document), depth=DEPTH)
         listed = [dict(each) for each in plain["submissions"]]
     except (ValidatorError, KeyError, TypeError, ValueError):
-        raise found.fault("does not list the submissions of a round") from None
-    line = found.bare()
+        raise answers_line.fault("does not list the submissions of a round") from None
+    line = answers_line.bare()
     checks = _Checks(planned, scored_by, line, _witnesses(planned, listed))
     passed = [checks.attested(reader, f"submissions[{i}]", each) for i, each in enumerate(listed)]
-    told: AnswersDocument = converted({**plain, "submissions": ()}, AnswersDocument, found, "")
-    for i, answer in enumerate(told.workflows):
+    document: AnswersDocument = converted({**plain, "submissions": ()}, AnswersDocument, answers_line, "")
+    for i, answer in enumerate(document.workflows):
         checks.look(f"workflows[{i}]", answer, None)
         passed.append(ListedAnswer(packed(answer)))
-    ends = RoundResults((), told.rejections, told.void, told.void_dispatches, told.raw)
+    ends = RoundResults((), document.rejections, document.void, document.void_dispatches, document.raw)
     answers = Answers(ends, passed, line, reader)
     checks.require(answers)
     return answers
 
 
 def check_ends(reader: LineReader, planned: Planned, end: RoundEnd) -> None:
-    """Read the ends of the dispatches of a void or abandoned round: every one is told, none counts (FaultError)."""
-    found = reader.require("answers", end.round_id, end.lines.answers or "")
-    form = found.parsed(AnswersDocument)
-    found.require_canonical()
+    """Read the ends of the dispatches of a void or abandoned round: every one is listed, none counts (FaultError)."""
+    line = reader.require("answers", end.round_id, end.lines.answers or "")
+    form = line.parsed(AnswersDocument)
+    line.require_canonical()
     groups = planned.plan.groups
     members = [(group.task_id, hotkey) for group in groups for hotkey, _ in group.members]
-    told = {
+    complete = {
         "void": [one.task_id for one in form.void] == [group.task_id for group in groups if group.mode != "skip"],
         "void_dispatches": [(one.task_id, one.hotkey) for one in form.void_dispatches] == members,
         "raw": [len(of_task) for of_task in form.raw] == [len(group.members) for group in groups],
@@ -96,11 +96,11 @@ def check_ends(reader: LineReader, planned: Planned, end: RoundEnd) -> None:
         "rejections": not form.rejections,
     }
     what = f"must be the end of every task and dispatch of a round that is {end.state}"
-    found.refuse((path, what) for path, holds in told.items() if not holds)
+    line.refuse((path, what) for path, holds in complete.items() if not holds)
 
 
 def _witnesses(planned: Planned, listed: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """Return how many answers to each task gate 7 compared, by what is said of them."""
+    """Return the number of answers to each task that gate 7 compared, by their listed roles."""
     types = {task.task_id: task.skill_type for task in planned.frozen.tasks}
     names = [(each.get("task_id"), each.get("role")) for each in listed]
     return Counter(
@@ -110,22 +110,22 @@ def _witnesses(planned: Planned, listed: Sequence[Mapping[str, Any]]) -> Counter
     )
 
 
-def _sssa(found: Line, sha256: object) -> Sssa:
+def _sssa(line: Line, sha256: object) -> Sssa:
     """Return the attestation of a line, which must have this digest (FaultError)."""
-    if sha256_hex(found.document) != sha256:
-        raise found.fault("was changed: it does not have the digest in the answers")
-    sssa = found.parsed(Sssa)
+    if sha256_hex(line.document) != sha256:
+        raise line.fault("was changed: it does not have the digest in the answers")
+    sssa = line.parsed(Sssa)
     try:
         check_sssa(sssa)
     except SchemaError as error:
-        raise found.fault(str(error)) from None
-    found.require_canonical()
+        raise line.fault(str(error)) from None
+    line.require_canonical()
     return sssa
 
 
 @dataclass(slots=True)
 class _Checks:
-    """The first fault of each kind among the answers; one that is read before is told after those that weigh more."""
+    """The first fault of each kind among the answers; the graver ones are raised first."""
 
     planned: Planned
     scored_by: Version
@@ -141,12 +141,12 @@ class _Checks:
 
     def attested(self, reader: LineReader, path: str, each: Mapping[str, Any]) -> ListedAnswer:
         """Read the attestation of an answer that is listed at `path`, and check it (FaultError)."""
-        found = reader.require("sssa", self.line.round_id, None)
-        sssa = _sssa(found, each.get("sssa_sha256"))
+        line = reader.require("sssa", self.line.round_id, None)
+        sssa = _sssa(line, each.get("sssa_sha256"))
         submission: Submission = converted({**each, "sssa": sssa}, Submission, self.line, path)
         answer = self._sent(path, submission)
-        self.look(path, answer, found)
-        return ListedAnswer(packed(answer, b""), found.start, len(found.document))
+        self.look(path, answer, line)
+        return ListedAnswer(packed(answer, b""), line.start, len(line.document))
 
     def _sent(self, path: str, answer: Submission) -> Submission:
         """Return an answer with the commands that a truth names, where the log has their places."""
@@ -159,7 +159,7 @@ class _Checks:
             named = ()
         if tuple(str(expected.index(one)) for one in sorted(set(named))) != answer.shell_commands:
             what = "names no commands of the truth by their places, in the order of their names"
-            self._first.setdefault("untold", self.line.fault(what, f"{path}.shell_commands"))
+            self._first.setdefault("commands", self.line.fault(what, f"{path}.shell_commands"))
         return structs.replace(answer, shell_commands=named)
 
     def look(self, path: str, answer: Passed, attestation: Line | None) -> None:
@@ -180,8 +180,8 @@ class _Checks:
 
     def require(self, answers: Answers) -> None:
         """Raise the first fault that there is (FaultError)."""
-        if "untold" in self._first:
-            raise self._first["untold"]
+        if "commands" in self._first:
+            raise self._first["commands"]
         check_members(self.planned, answers)
         for kind in ("unsigned", "misstated"):
             if kind in self._first:
@@ -194,14 +194,14 @@ class _Checks:
 
 
 def check_members(planned: Planned, answers: Answers) -> None:
-    """Compare what came back with the groups: one answer or failure per member (FaultError: it does not fit)."""
+    """Check that each member of each group has one answer or failure (FaultError)."""
     answers.line.refuse(_member_faults(planned, answers))
 
 
 def _member_faults(planned: Planned, answers: Answers) -> Iterator[Wrong]:
     results = answers.results
     void = {task.task_id for task in results.void}
-    asked = [
+    dispatched = [
         (group.task_id, hotkey, role)
         for group in planned.plan.groups
         if group.task_id not in void
@@ -209,12 +209,12 @@ def _member_faults(planned: Planned, answers: Answers) -> Iterator[Wrong]:
     ]
     # That dispatches are void alone is the validator's word (D-26).
     alone = {(one.task_id, one.hotkey) for one in results.alone}
-    if len(alone) != len(results.alone) or not alone <= {member[:2] for member in asked}:
+    if len(alone) != len(results.alone) or not alone <= {member[:2] for member in dispatched}:
         yield "void_dispatches", "are not dispatches of the groups, each once, of tasks that are not void"
     for one in results.alone:
         if one.reason not in OURS:
             yield "void_dispatches", f"{one.reason} is no fault of the validator"
-    members = [member for member in asked if member[:2] not in alone]
+    members = [member for member in dispatched if member[:2] not in alone]
     tasks = {task.task_id: task for task in planned.frozen.tasks}
     listed = [one.packed for one in answers.passed]
     passed = [
@@ -231,7 +231,7 @@ def _member_faults(planned: Planned, answers: Answers) -> Iterator[Wrong]:
 
 
 def _refused(task: RoundTask, one: Rejection) -> Wrong | None:
-    """Return what no gate does: one that the answer does not go through, or in a time that another one ends."""
+    """Return the fault of a rejection that no gate can give: its gate does not apply, or gate 1 comes first."""
     if one.gate not in (1, *kind_of(task).gates(task, one.role)):
         return "reason", f"{one.reason} is of a gate that such an answer does not go through"
     late = one.seconds is not None and one.seconds > task.windows.of(one.role).deadline
@@ -260,7 +260,7 @@ def _contradiction(raw: RawAnswer | None, reason: Reason | None, *, passed: bool
     judged = passed or (reason is not None and reason.gate > 1 and reason not in _CUT_OFF)
     if judged and (raw is None or not raw.complete):
         return "is not that of a whole answer, and it was judged"
-    if raw is not None and reason in _NEVER_ASKED:
+    if raw is not None and reason in _NOT_SENT:
         return f"exists, although nothing was sent: {reason}"
     if raw is not None and raw.complete and reason in (Reason.DEADLINE_STATUS, Reason.DEADLINE_TRANSPORT):
         return f"is that of a whole answer, although none came: {reason}"

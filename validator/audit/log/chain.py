@@ -129,17 +129,17 @@ class Chain:
     salts: SaltLog = field(default_factory=SaltLog)
     key: str | None = None
 
-    def add(self, found: Line) -> Receipt:
+    def add(self, line: Line) -> Receipt:
         """Check the next receipt against those before it and return it (FaultError: it does not follow from them)."""
-        receipt = _signed(found, self.hotkey)
+        receipt = _signed(line, self.hotkey)
         self.hotkey = receipt.validator_hotkey
         try:
             self._follow(receipt)
         except WrongReceiptError as wrong:
-            raise found._replace(round_id=_round_id(receipt)).fault(wrong.what, wrong.path) from None
+            raise line._replace(round_id=_round_id(receipt)).fault(wrong.what, wrong.path) from None
         if self.first is None:
             self.first, self.first_issued = receipt.sequence, receipt.issued_at
-        self.last, self.last_digest = receipt, found.digest
+        self.last, self.last_digest = receipt, line.digest
         return receipt
 
     def _follow(self, receipt: Receipt) -> None:
@@ -193,19 +193,19 @@ class Chain:
         self.next_round = round_id + 1
 
 
-def _signed(found: Line, hotkey: str | None) -> Receipt:
-    receipt = found.parsed(Receipt, limit=MAX_RECEIPT)
-    found = found._replace(round_id=_round_id(receipt))
-    found.require_canonical(receipt)
+def _signed(line: Line, hotkey: str | None) -> Receipt:
+    receipt = line.parsed(Receipt, limit=MAX_RECEIPT)
+    line = line._replace(round_id=_round_id(receipt))
+    line.require_canonical(receipt)
     if hotkey is not None and receipt.validator_hotkey != hotkey:
-        raise found.fault(f"is {receipt.validator_hotkey}, not {hotkey}", "validator_hotkey")
+        raise line.fault(f"is {receipt.validator_hotkey}, not {hotkey}", "validator_hotkey")
     signature = receipt.signature
     if signature.value != signature.value.lower() or not verify_document(receipt, receipt.validator_hotkey):
-        raise found.fault(f"is not {receipt.validator_hotkey}'s over this receipt: it was changed", "signature")
+        raise line.fault(f"is not {receipt.validator_hotkey}'s over this receipt: it was changed", "signature")
     try:
         parse_time(receipt.issued_at, "issued_at")
     except SchemaError as error:
-        raise found.fault(str(error), "issued_at") from None
+        raise line.fault(str(error), "issued_at") from None
     return receipt
 
 

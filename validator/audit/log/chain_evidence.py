@@ -29,30 +29,30 @@ class Reach:
     digest: str
     at: Reached | None = field(init=False, default=None)
 
-    def see(self, found: Line, *, first: bool) -> None:
+    def see(self, line: Line, *, first: bool) -> None:
         """Look at the next receipt's line; the first one of the file names the one before it."""
-        if first and (receipt := _receipt(found)).previous == self.digest:
+        if first and (receipt := _receipt(line)).previous == self.digest:
             self.at = Reached(receipt.sequence - 1, None)
-        elif found.digest == self.digest:
-            self.at = Reached(_receipt(found).sequence, found.number)
+        elif line.digest == self.digest:
+            self.at = Reached(_receipt(line).sequence, line.number)
 
 
 def look_for(path: Path, wanted: Sequence[Reach]) -> None:
     """Look for receipts in a file that `verify_file` found to hold, in one pass (FaultError)."""
-    left = list(wanted)
+    remaining = list(wanted)
     with path.open("rb") as file:
         first = True
-        for found in LineReader(file).receipts() if left else ():
-            for one in left:
-                one.see(found, first=first)
-            left = [one for one in left if one.at is None]
+        for line in LineReader(file).receipts() if remaining else ():
+            for one in remaining:
+                one.see(line, first=first)
+            remaining = [one for one in remaining if one.at is None]
             first = False
-            if not left:
+            if not remaining:
                 return
 
 
-def _receipt(found: Line) -> Receipt:
-    return found.parsed(Receipt, limit=MAX_RECEIPT)
+def _receipt(line: Line) -> Receipt:
+    return line.parsed(Receipt, limit=MAX_RECEIPT)
 
 
 MAX_ROW: Final = MIB
@@ -69,22 +69,22 @@ class ChainRow(Document, frozen=True):
 
 
 def read_row(data: bytes) -> ChainRow:
-    """Return the row that a document tells (JsonError: it is none)."""
+    """Return the row in a document (JsonError: it is none)."""
     return decode(data, ChainRow, limit=MAX_ROW)
 
 
-def row_fault(found: Verified, row: ChainRow) -> str | None:
-    """Return what of the row is not as the log's newest confirmed vector says, None if nothing."""
+def row_fault(verified: Verified, row: ChainRow) -> str | None:
+    """Return the first difference between a row and the log's newest confirmed vector, None if there is none."""
     of = f"netuid {row.netuid}, mechanism {row.mechid}"
-    told = next((one for one in found.confirmed if (one.netuid, one.mechid) == (row.netuid, row.mechid)), None)
-    if told is None:
+    confirmed = next((one for one in verified.confirmed if (one.netuid, one.mechid) == (row.netuid, row.mechid)), None)
+    if confirmed is None:
         return f"{of}: the file has no confirmed vector"
-    if row.block < told.block:
-        return f"{of}: the row was read at block {row.block}, the newest confirmed vector is in block {told.block}"
-    ours, theirs = dict(told.row), dict(row.row)
+    if row.block < confirmed.block:
+        return f"{of}: the row was read at block {row.block}, the newest confirmed vector is in block {confirmed.block}"
+    ours, theirs = dict(confirmed.row), dict(row.row)
     for uid in sorted(ours.keys() | theirs.keys()):
         if ours.get(uid) != theirs.get(uid):
-            vector = f"the vector of epoch {told.epoch} (receipt {told.sequence})"
+            vector = f"the vector of epoch {confirmed.epoch} (receipt {confirmed.sequence})"
             return f"{of}, uid {uid}: {theirs.get(uid, 0)} on chain, {ours.get(uid, 0)} in {vector}"
     return None
 
@@ -97,8 +97,8 @@ class Anchored(NamedTuple):
     problem: str
 
 
-class HeldRow(NamedTuple):
-    """A row on chain next to the newest confirmed vector of its mechanism: what differs, and why that is no fault."""
+class ComparedRow(NamedTuple):
+    """A row on chain compared with the newest confirmed vector; `note` says why a difference is no fault."""
 
     row: ChainRow
     fault: str | None
@@ -110,6 +110,6 @@ class HeldRow(NamedTuple):
         return self.fault is None or self.note is not None
 
     def document(self) -> dict[str, Any]:
-        """Return what `--json` says of it."""
+        """Return the fields of `--json`."""
         place = {"netuid": self.row.netuid, "mechid": self.row.mechid, "uid": self.row.uid, "block": self.row.block}
         return {**place, "equal": self.fault is None, "problem": self.fault, "note": self.note}

@@ -23,7 +23,7 @@ class InFileError(FaultError):
 
 
 class Place(NamedTuple):
-    """A receipt in a file: its line from 1, and what it says; `round_id` is None where it is no round's."""
+    """A receipt in a file: its line from 1, and its fields; `round_id` is None where it is no round's."""
 
     line: int
     sequence: int
@@ -41,7 +41,7 @@ class Compared:
     Attributes:
         relation: `same`: both end with the same receipt. `prefix`: one history, and one of them ends earlier. `forked`:
             the validator signed two histories. `apart`: they have no receipt in common, nor does one begin where the
-            other ends, so that nothing can be said.
+            other ends, so that they cannot be compared.
         common: receipts that both have.
         first: of each file.
         last: of each file; where they are forked, the first that the other one contradicts.
@@ -91,28 +91,28 @@ class _Receipts:
     def __post_init__(self) -> None:
         require_audit_file(self.file)
         self.reader = LineReader(self.file)
-        found = self._read()
-        if found is None:
+        first = self._read()
+        if first is None:
             raise InFileError(self.path, FaultError(1, "receipt", None, "the file has no receipt"))
-        self.first = self.last = self.at = found
+        self.first = self.last = self.at = first
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Read the next receipt."""
         self.at = self._read()
         self.last = self.at or self.last
 
     def _read(self) -> Place | None:
         try:
-            found = next(self.reader.receipts(), None)
-            return None if found is None else _place(found, self.chain.add(found))
+            line = next(self.reader.receipts(), None)
+            return None if line is None else _place(line, self.chain.add(line))
         except FaultError as fault:
             raise InFileError(self.path, fault) from None
 
 
 def _place(line: Line, receipt: Receipt) -> Place:
     round_id = None if receipt.round is None else receipt.round.round_id
-    told = (receipt.previous, receipt.kind, round_id, receipt.issued_at)
-    return Place(line.number, receipt.sequence, line.digest, *told)
+    rest = (receipt.previous, receipt.kind, round_id, receipt.issued_at)
+    return Place(line.number, receipt.sequence, line.digest, *rest)
 
 
 def _compare(a: _Receipts, b: _Receipts, done: Callable[[], None]) -> Compared:
@@ -126,7 +126,7 @@ def _compare(a: _Receipts, b: _Receipts, done: Callable[[], None]) -> Compared:
     common = 0
     early, late = (a, b) if a.first.sequence <= b.first.sequence else (b, a)
     while early.at is not None and early.at.sequence < late.first.sequence:
-        early.go_on()
+        early.advance()
         done()
     if early.at is None and late.first.previous != early.last.digest:
         return compared("apart")
@@ -134,12 +134,12 @@ def _compare(a: _Receipts, b: _Receipts, done: Callable[[], None]) -> Compared:
         if a.at.digest != b.at.digest:
             return compared("forked")
         common += 1
-        a.go_on()
-        b.go_on()
+        a.advance()
+        b.advance()
         done()
     longer: Side | None = "a" if a.at is not None else "b" if b.at is not None else None
     for rest in (a, b):
         while rest.at is not None:
-            rest.go_on()
+            rest.advance()
             done()
     return compared("same" if longer is None else "prefix", longer)

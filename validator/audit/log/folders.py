@@ -109,8 +109,8 @@ class Given:
     _unnamed: set[str] | None = None
     _missing: dict[str | None, tuple[Line, str]] = field(default_factory=dict)
 
-    def hold_tasks(self, planned: Planned) -> None:
-        """Hold a round's tasks against bundles and documents."""
+    def check_tasks(self, planned: Planned) -> None:
+        """Compare a round's tasks with bundles and documents."""
         for i, task in enumerate(planned.frozen.tasks):
             if not isinstance(task, AssessmentTask):
                 continue
@@ -164,19 +164,19 @@ class Given:
         stored |= {one.hotkey: one for one in answers.results.rejections if one.task_id == task.task_id}
         gates, places = StoredGates(planned.frozen, task), dict[str, str]()
         for j, (hotkey, role) in enumerate(group.members):
-            found, one, place = answers.results.raw[i][j], stored.get(hotkey), f"raw[{i}][{j}]"
-            if found is None:
+            raw, one, place = answers.results.raw[i][j], stored.get(hotkey), f"raw[{i}][{j}]"
+            if raw is None:
                 continue
             if self._unnamed is not None:
-                self._unnamed.discard(found.sha256)
+                self._unnamed.discard(raw.sha256)
             if (
-                not found.complete
+                not raw.complete
                 or one is None
                 or one.seconds is None
                 or (isinstance(one, Rejection) and one.reason in _NOT_SHOWN)
             ):
                 continue
-            body = folder.read(found.sha256, found.size, found.sha256)
+            body = folder.read(raw.sha256, raw.size, raw.sha256)
             self.counted["answers" if body is not None else "answers missing"] += 1
             if body is not None:
                 gates.judge(hotkey, role, body, one.seconds, one)

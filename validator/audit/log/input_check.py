@@ -15,7 +15,7 @@ from validator.state.values import Late, Shared, State, late_key
 
 _NO_HISTORY: Final = TypeHistory()
 _EXTRA: Final = ("turns", "presence", "record", "curated")
-_NOT_LEFT: Final = "is not what the rounds before came to"
+_OTHER_PAST: Final = "does not follow from the rounds before"
 
 Fault = tuple[str, str]
 """Place in the input, and what is wrong."""
@@ -29,30 +29,30 @@ def input_fault(scored_by: Version, state: State, frozen: RoundInput) -> Fault |
     rules = scored_by.rules
     rounds = rules.groups.history_rounds
     counted = state.covers(frozen.index - rounds)
-    for i, told in enumerate(frozen.miners):
+    for i, miner in enumerate(frozen.miners):
         expected = freeze_miner(
             state,
-            told.hotkey,
+            miner.hotkey,
             frozen.index,
             history_rounds=rounds,
             samples=rules.collusion.window,
-            skill_types=told.skill_types,
-            max_concurrent=told.max_concurrent,
+            skill_types=miner.skill_types,
+            max_concurrent=miner.max_concurrent,
         )
-        wrong = _miner_fault(told, expected, counted=counted)
+        wrong = _miner_fault(miner, expected, counted=counted)
         if wrong is not None:
-            return f"miners[{i}].{wrong}", _NOT_LEFT
+            return f"miners[{i}].{wrong}", _OTHER_PAST
     wrong = _frozen_fault(scored_by, state, frozen)
     if wrong is not None:
-        return wrong, _NOT_LEFT
+        return wrong, _OTHER_PAST
     place = _executions_fault(state.shared, frozen.executions)
     if place is not None:
-        return f"executions[{place}]", _NOT_LEFT
+        return f"executions[{place}]", _OTHER_PAST
     return _filled_fault(state.shared, frozen)
 
 
 def _frozen_fault(scored_by: Version, state: State, frozen: RoundInput) -> str | None:
-    """Return the first place of what 2.0.0 freezes besides that does not follow; earlier versions freeze none."""
+    """Return the first fault in what only version 2.0.0 freezes; earlier versions freeze none of it."""
     if (frozen.curated_random is frozen.curated_sha256 is UNSET) is scored_by.pays_tallies:
         return "curated_sha256"
     if not scored_by.pays_tallies:
@@ -64,29 +64,29 @@ def _frozen_fault(scored_by: Version, state: State, frozen: RoundInput) -> str |
     expected = scored_by.complete(state, frozen)
     # Curated records follow from truths of tasks of a source.
     follow = _EXTRA[:-1] if state.shared.blind or frozen.curated_sha256 is not UNSET else _EXTRA
-    for i, (told, miner) in enumerate(zip(frozen.miners, expected.miners, strict=True)):
+    for i, (miner, expected_miner) in enumerate(zip(frozen.miners, expected.miners, strict=True)):
         for name in follow:
-            if getattr(told, name) != getattr(miner, name):
+            if getattr(miner, name) != getattr(expected_miner, name):
                 return f"miners[{i}].{name}"
     known = state.shared.sources is not None
-    for i, (task, again) in enumerate(zip(frozen.tasks, expected.tasks, strict=True)):
+    for i, (task, expected_task) in enumerate(zip(frozen.tasks, expected.tasks, strict=True)):
         if (
             known
             and isinstance(task, AssessmentTask)
-            and isinstance(again, AssessmentTask)
-            and task.first != again.first
+            and isinstance(expected_task, AssessmentTask)
+            and task.first != expected_task.first
         ):
             return f"tasks[{i}].first"
     return None
 
 
-def _miner_fault(told: MinerState, expected: MinerState, *, counted: bool) -> str | None:
-    """Return what differs; `counted`: all rounds whose dispatches count are known."""
+def _miner_fault(miner: MinerState, expected: MinerState, *, counted: bool) -> str | None:
+    """Return the first field that differs; `counted`: all rounds whose dispatches count are known."""
     for name in ("reputations", "agreements", "flags"):
-        if getattr(told, name) != getattr(expected, name):
+        if getattr(miner, name) != getattr(expected, name):
             return name
     for kind in SkillType:
-        one, other = told.history.get(kind, _NO_HISTORY), expected.history.get(kind, _NO_HISTORY)
+        one, other = miner.history.get(kind, _NO_HISTORY), expected.history.get(kind, _NO_HISTORY)
         if one.in_flight or (counted and (one.dispatches, one.failures) != (other.dispatches, other.failures)):
             return f"history.{kind}"
         if one.recent_roles != other.recent_roles:
@@ -97,7 +97,7 @@ def _miner_fault(told: MinerState, expected: MinerState, *, counted: bool) -> st
 def _executions_fault(shared: Shared, results: tuple[ExecutionResult, ...]) -> int | None:
     """Return the first of a round's results that does not follow: all of a task come together, in order, and once."""
     last = (-1, -1)
-    seen: set[tuple[int, str]] = set()
+    done: set[tuple[int, str]] = set()
     i = 0
     for key, group in groupby(results, lambda one: (int(one.round_id), one.task_id)):
         theirs = tuple(group)
@@ -110,9 +110,9 @@ def _executions_fault(shared: Shared, results: tuple[ExecutionResult, ...]) -> i
             confirmed = task.made_here or "rerun_fail" not in events or "rerun_pass" in events
             answers = tuple((hotkey, task.skill_type) for hotkey in task.primaries)
             follows = confirmed and tuple((one.hotkey, str(one.skill_type)) for one in theirs) == answers
-        if key in seen or place < last or not follows:
+        if key in done or place < last or not follows:
             return i
-        seen.add(key)
+        done.add(key)
         last = place
         i += len(theirs)
     return None
@@ -149,13 +149,13 @@ def _quality_fault(shared: Shared, frozen: RoundInput, one: FilledQuality) -> Fa
 
 
 def _is_unknown(shared: Shared, round_id: int, task_id: str, hotkey: str | None = None) -> bool:
-    """Return whether the state cannot know the round's result: late results that it never saw are possible."""
+    """Return whether the state cannot know the round's result: late results from before the file are possible."""
     since = max(shared.since or 0, shared.late_since or 0)
     return round_id < since and late_key(round_id, task_id, hotkey) not in shared.late_unknown
 
 
 def late_counts(before: Shared, after: Shared, frozen: RoundInput) -> tuple[Counter[str], Counter[str]]:
-    """Return what a settled round counted late, and what of it is without a result yet, by the states around it."""
+    """Return the counts of a round's late results, and of those still open, from the states before and after it."""
     counted: Counter[str] = Counter()
     for result in frozen.executions:
         known = before.late.get(int(result.round_id), Late()).execution(result.task_id)
@@ -164,8 +164,8 @@ def late_counts(before: Shared, after: Shared, frozen: RoundInput) -> tuple[Coun
         known_answer = before.late.get(int(one.round_id), Late()).quality(one.task_id, one.hotkey)
         counted["filled" if known_answer else "filled_before"] += 1
     new = after.late.get(frozen.index, Late())
-    came = {(one.round_id, one.task_id) for one in frozen.executions}
-    ended = sum(before.late.get(int(round_id), Late()).execution(task_id) is not None for round_id, task_id in came)
+    results = {(one.round_id, one.task_id) for one in frozen.executions}
+    ended = sum(before.late.get(int(round_id), Late()).execution(task_id) is not None for round_id, task_id in results)
     waiting = Counter(
         {
             "executions without a result": len(new.executed) - ended,

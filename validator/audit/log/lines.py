@@ -84,15 +84,15 @@ class Line(NamedTuple):
         return line_digest(self.data)
 
     def bare(self) -> "Line":
-        """Return it without its bytes, for what is kept of it."""
+        """Return the line without its bytes, to be kept."""
         return self._replace(data=b"", document=b"")
 
     def fault(self, what: str, path: str = "") -> FaultError:
-        """Return what is wrong with the line, to be raised."""
+        """Return a fault of this line, to be raised."""
         return FaultError(self.number, self.kind, self.round_id, what, path)
 
     def refuse(self, wrong: Iterable[Wrong]) -> None:
-        """Raise the first of what is wrong with its document (FaultError), if anything is."""
+        """Raise the first of these faults of its document, if there is any (FaultError)."""
         for path, what in wrong:
             raise self.fault(what, path)
 
@@ -104,9 +104,9 @@ class Line(NamedTuple):
             raise self.fault(str(error)) from None
 
     def require_canonical(self, document: object = None) -> None:
-        """Compare its document, or what was read of it, with its one form (FaultError)."""
-        told = decode_plain(self.document, limit=len(self.document), depth=DEPTH) if document is None else document
-        if canonical_bytes(told) != self.document:
+        """Check that its document, or the value read from it, is in canonical form (FaultError)."""
+        value = decode_plain(self.document, limit=len(self.document), depth=DEPTH) if document is None else document
+        if canonical_bytes(value) != self.document:
             raise self.fault("is not in canonical form (RFC 8785)")
 
 
@@ -141,12 +141,12 @@ class LineReader:
 
         What is between them is passed over unchecked (FaultError).
         """
-        while (found := self.next("line", None)) is not None:
-            if found.kind == "receipt":
-                yield found
+        while (line := self.next("line", None)) is not None:
+            if line.kind == "receipt":
+                yield line
 
     def next(self, expected: str, round_id: str | None) -> Line | None:
-        """Return the next line, None at the end of the file; messages name what it should be, and of which round.
+        """Return the next line, None at the end of the file; messages name the expected kind and round.
 
         Raises:
             FaultError: too long, cut off, or no `{"kind":document}`.
@@ -189,15 +189,15 @@ class LineReader:
 
     def require(self, expected: str, round_id: str | None, digest: str | None) -> Line:
         """Return the next line, which must be of this kind and have this digest, where one is given (FaultError)."""
-        found = self.next(expected, round_id)
-        if found is None:
+        line = self.next(expected, round_id)
+        if line is None:
             raise FaultError(self.number + 1, expected, round_id, "missing: the file ends before it")
-        found_kind, found = found.kind, found._replace(kind=expected)
-        if found_kind != expected:
-            raise found.fault(f"missing: a line of kind {found_kind} is in its place")
-        if digest is not None and found.digest != digest:
-            raise found.fault("was changed: it does not have the digest that was signed")
-        return found
+        line_kind, line = line.kind, line._replace(kind=expected)
+        if line_kind != expected:
+            raise line.fault(f"missing: a line of kind {line_kind} is in its place")
+        if digest is not None and line.digest != digest:
+            raise line.fault("was changed: it does not have the digest that was signed")
+        return line
 
 
 UNKNOWN_SEED: Final = "00" * 32  # stands where the salt is not public yet
@@ -217,12 +217,12 @@ class Planned:
 
 
 def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_digest: str, seed: str | None) -> Planned:
-    """Return the round's input and plan (FaultError: a line is missing, or does not say what the receipt says)."""
-    found = reader.require("input", end.round_id, input_digest)
-    complete = found.document[:-1] + b',"seed":"%s"}' % (seed or UNKNOWN_SEED).encode()
-    frozen = found.parsed(RoundInput, complete)
-    found.require_canonical()
-    found.refuse(_contradictions(frozen))
+    """Return the round's input and plan (FaultError: a line is missing, or contradicts the receipt)."""
+    input_line = reader.require("input", end.round_id, input_digest)
+    complete = input_line.document[:-1] + b',"seed":"%s"}' % (seed or UNKNOWN_SEED).encode()
+    frozen = input_line.parsed(RoundInput, complete)
+    input_line.require_canonical()
+    input_line.refuse(_contradictions(frozen))
     frozen = _with_curated(reader, _with_truths(reader, frozen))
     snapshot = frozen.snapshot
     own = {
@@ -232,26 +232,26 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
         "snapshot.block_hash": (snapshot.block_hash, end.block_hash),
         "scoring_version": (frozen.scoring_version, end.scoring_version),
     }
-    found.refuse(_others(own))
+    input_line.refuse(_others(own))
     planned = reader.require("plan", end.round_id, plan_digest)
     plan = planned.parsed(RoundPlan)
     tasks = [group.task_id for group in plan.groups], [task.task_id for task in frozen.tasks]
     planned.refuse(_others({"round_id": (plan.round_id, end.round_id), "groups": tasks}))
-    return Planned(frozen, plan, found.bare(), planned.bare(), seed is not None)
+    return Planned(frozen, plan, input_line.bare(), planned.bare(), seed is not None)
 
 
 def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tuple[RoundOutcome, Line]:
     """Return the round's outcome and its line (FaultError: it is missing, was changed, or is not of its form)."""
-    found = reader.require("outcome", end.round_id, outcome_digest)
-    return found.parsed(RoundOutcome), found
+    line = reader.require("outcome", end.round_id, outcome_digest)
+    return line.parsed(RoundOutcome), line
 
 
-def converted(plain: Any, kind: Any, found: Line, path: str) -> Any:
+def converted(plain: Any, kind: Any, line: Line, path: str) -> Any:
     """Return a plain value of a line, found at `path`, as a `kind` (FaultError: it is none)."""
     try:
         return typed.convert(plain, kind)
     except msgspec.ValidationError as error:
-        raise found.fault(str(error), path) from None
+        raise line.fault(str(error), path) from None
 
 
 def parting(one: Sequence[object], other: Sequence[object]) -> int:
@@ -260,8 +260,8 @@ def parting(one: Sequence[object], other: Sequence[object]) -> int:
     return next(differ, min(len(one), len(other)))
 
 
-def _others(told: dict[str, tuple[object, object]]) -> Iterator[Wrong]:
-    yield from ((path, f"{said}, where {due} belongs") for path, (said, due) in told.items() if said != due)
+def _others(fields: dict[str, tuple[object, object]]) -> Iterator[Wrong]:
+    yield from ((path, f"{stated}, where {due} belongs") for path, (stated, due) in fields.items() if stated != due)
 
 
 def _contradictions(frozen: RoundInput) -> Iterator[Wrong]:
@@ -284,16 +284,16 @@ def _with_truths(reader: LineReader, frozen: RoundInput) -> RoundInput:
     """Read the truths behind an input's line, and return the input with them (FaultError: none that it commits to)."""
     tasks, position = list(frozen.tasks), 0
     while reader.begins(_TRUTH):
-        found = reader.require("truth", frozen.round_id, None)
-        document = found.parsed(TruthDocument)
-        found.require_canonical()
+        line = reader.require("truth", frozen.round_id, None)
+        document = line.parsed(TruthDocument)
+        line.require_canonical()
         waiting = (i for i in range(position, len(tasks)) if tasks[i].truth_sha256 is not UNSET)
         place = next((i for i in waiting if tasks[i].task_id == document.task_id), None)
         if place is None:
             what = "is of no task of the round whose truth is to come: of another round, repeated or out of order"
-            raise found.fault(what, "task_id")
+            raise line.fault(what, "task_id")
         position = place
-        tasks[position] = _shown(found, tasks[position], document)
+        tasks[position] = _shown(line, tasks[position], document)
     return structs.replace(frozen, tasks=tuple(tasks))
 
 
@@ -301,28 +301,28 @@ def _with_curated(reader: LineReader, frozen: RoundInput) -> RoundInput:
     """Return an input with the curated records behind it, if it has them (FaultError: it does not commit to them)."""
     if frozen.curated_sha256 is UNSET or not reader.begins(_CURATED):
         return frozen
-    found = reader.require("curated", frozen.round_id, None)
-    document = found.parsed(CuratedDocument)
-    found.require_canonical()
+    line = reader.require("curated", frozen.round_id, None)
+    document = line.parsed(CuratedDocument)
+    line.require_canonical()
     if truth_sha256(document.random, document.records) != frozen.curated_sha256:
-        raise found.fault("is not what the input commits to: it was changed")
+        raise line.fault("is not what the input commits to: it was changed")
     if document.records.keys() != {miner.hotkey for miner in frozen.miners}:
-        raise found.fault("is not of the miners of the input", "records")
+        raise line.fault("is not of the miners of the input", "records")
     miners = tuple(structs.replace(miner, curated=document.records[miner.hotkey]) for miner in frozen.miners)
     return structs.replace(frozen, miners=miners, curated_random=document.random, curated_sha256=UNSET)
 
 
-def _shown(found: Line, task: RoundTask, document: TruthDocument) -> RoundTask:
+def _shown(line: Line, task: RoundTask, document: TruthDocument) -> RoundTask:
     shown = task.shown(document)
     if shown is None or shown.secret is None:
-        raise found.fault(f"is no truth of a task of type {task.skill_type}")
+        raise line.fault(f"is no truth of a task of type {task.skill_type}")
     if truth_sha256(document.random, shown.secret) != task.truth_sha256:
-        raise found.fault("is not what the input commits to: it was changed")
+        raise line.fault("is not what the input commits to: it was changed")
     try:
         if isinstance(shown, GoalTask):
             check_reference(shown.goal)
         else:
             check_injections((shown.truth.injections if shown.truth else None) or (), "truth.injections")
     except SchemaError as error:
-        raise found.fault(str(error)) from None
+        raise line.fault(str(error)) from None
     return shown

@@ -1,8 +1,8 @@
 """Scores and proofs of a settled round computed again, a group at a time (SPEC 4 to 10, 12, 14). Reads only the log.
 
-Where a truth is not shown, all follows but the axes, which are taken as told (D-31): from the axes that an answer is
-said to have come to follows the rest of its score. Some verdict must give the verdict axes of all answers to a task;
-the time axis, and every number that needs no truth, is computed as ever.
+Where a truth is not shown, the axes of quality are taken as the outcome claims them (D-31), and the rest of each score
+is computed from those. Some verdict must give the verdict axes of all answers to a task; the time axis and every number
+that needs no truth are computed.
 """
 
 from collections import Counter
@@ -62,8 +62,10 @@ _KNOWN: Final = ("alpha", "eta")  # the axes that a verdict and the time alone g
 class Scores:
     """The results of the groups of a settled round, from the lines after its outcome's.
 
-    `untold` counts scores that rest on a truth that is not shown, by kind of task, `weighed` entries compared with
-    others whose weights rest on curated records that are not shown; `measured` is as in `Ended`.
+    Attributes:
+        measured: as in `Ended`.
+        scores_without_truth: number of scores that rest on a truth that is not shown, by kind of task.
+        weighed: number of entries compared with others whose weights rest on curated records that are not shown.
     """
 
     reader: LineReader
@@ -73,11 +75,11 @@ class Scores:
     answers: Answers
     scored_by: Version
     measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
-    untold: Counter[str] = field(default_factory=Counter)
+    scores_without_truth: Counter[str] = field(default_factory=Counter)
     proofs: int = 0
     weighed: int = 0
 
-    def check(self, told: RoundOutcome, found: Line) -> RoundOutcome:
+    def check(self, claimed: RoundOutcome, line: Line) -> RoundOutcome:
         """Read the round's proofs, and compare them and the outcome, which has the line `found`, with the answers.
 
         Return the outcome with everything that follows from the truths that are shown.
@@ -92,7 +94,7 @@ class Scores:
         for task, group in zip(frozen.tasks, plan.groups, strict=True):
             proof: Unsealed | None = None
             if task.task_id not in void:
-                shown[task.task_id], proof = self._group(task, group, told)
+                shown[task.task_id], proof = self._group(task, group, claimed)
             if wrong_proof is None:
                 try:
                     self._check_proof(task.task_id, proof)
@@ -102,20 +104,22 @@ class Scores:
             again = round_outcome(self.scored_by, frozen, plan, void, shown)
         except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
             raise self._unscored(error) from None
-        if self.scored_by.pays_tallies and any(task.made_here and _is_hidden(task) for task in frozen.tasks):
-            again = structs.replace(again, reputation=told.reputation)
+        if self.scored_by.pays_tallies and any(
+            task.made_here and task.truth_sha256 is not UNSET for task in frozen.tasks
+        ):
+            again = structs.replace(again, reputation=claimed.reputation)
         whole, again = again, published_outcome(again, committed_tasks(frozen))
-        if outcome_line(again) != found.data:
+        if outcome_line(again) != line.data:
             what = "does not follow from input, groups and answers"
-            raise found.fault(what, _first_difference(told, again))
+            raise line.fault(what, _first_difference(claimed, again))
         if wrong_proof is not None:
             raise wrong_proof
         if self.proofs != len(self.end.lines.proofs):
             raise self._receipt("names proofs of tasks that have none")
         return whole
 
-    def _group(self, task: RoundTask, group: GroupPlan, told: RoundOutcome) -> tuple[ScoredTask, Unsealed | None]:
-        """Return what a task comes to, with what is told of truths that are not shown, and its proof."""
+    def _group(self, task: RoundTask, group: GroupPlan, claimed: RoundOutcome) -> tuple[ScoredTask, Unsealed | None]:
+        """Return the scores of a task, with the claims that rest on truths that are not shown, and its proof."""
         results, frozen, keys = self.answers.results, self.planned.frozen, FindingKeys()
         answers = [one.unpacked() for one in self.answers.of_task(task.task_id)]
         results = structs.replace(results, passed=tuple(answers))
@@ -128,16 +132,16 @@ class Scores:
         if task.truth_sha256 is not UNSET:
             kind = kind_of(task)
             if resting := sum(kind.needs_truth(self.scored_by, task, one) for one in answers):
-                self.untold[kind.name] += resting
+                self.scores_without_truth[kind.name] += resting
             if isinstance(task, AssessmentTask):
-                said = [member for member in told.members if member.task_id == task.task_id]
+                claims = [member for member in claimed.members if member.task_id == task.task_id]
                 if self.scored_by.pays_tallies:
-                    shown = _with_told_tallies(task, scored, said)
+                    shown = _with_claimed_tallies(task, scored, claims)
                 else:
-                    shown = _with_told_axes(self.scored_by, frozen, task, answers, scored, said)
+                    shown = _with_claimed_axes(self.scored_by, frozen, task, answers, scored, claims)
         if frozen.curated_sha256 is not UNSET:
-            said = [member for member in told.members if member.task_id == task.task_id]
-            shown, weighed = _with_told_shares(task, shown, said)
+            claims = [member for member in claimed.members if member.task_id == task.task_id]
+            shown, weighed = _with_claimed_shares(task, shown, claims)
             self.weighed += weighed
         proof = kind_of(task).prove(ProvenTask(frozen, task, answers, shown, keys))
         return shown, None if proof is None else Unsealed.of(proof)
@@ -152,10 +156,10 @@ class Scores:
             return
         if made is None:
             raise self._receipt("names proofs of tasks that have none")
-        found = self.reader.require("proof", self.end.round_id, note.sha256)
+        line = self.reader.require("proof", self.end.round_id, note.sha256)
         self.proofs += 1
-        if not (is_sealed(found.document, made, self.hotkey) and made.checksum == note.checksum):
-            _require_proof(found, note, self.hotkey, made.document)
+        if not (is_sealed(line.document, made, self.hotkey) and made.checksum == note.checksum):
+            _require_proof(line, note, self.hotkey, made.document)
 
     def _unscored(self, error: Exception) -> FaultError:
         return self.answers.line.fault(f"no scores follow from them: {error}")
@@ -164,65 +168,65 @@ class Scores:
         return FaultError(self.reader.number, "receipt", self.end.round_id, what)
 
 
-def _is_hidden(task: RoundTask) -> bool:
-    return task.truth_sha256 is not UNSET
-
-
-def _with_told_tallies(task: AssessmentTask, scored: ScoredTask, told: Sequence[MemberOutcome]) -> ScoredTask:
-    """Return what a task comes to with what is told of entries that rest on its truth; shares of the others stay."""
+def _with_claimed_tallies(task: AssessmentTask, scored: ScoredTask, claims: Sequence[MemberOutcome]) -> ScoredTask:
+    """Return the scores of a task with the claimed entries that rest on its truth; shares of the others stay."""
     members = list(scored.members)
-    for i, (member, said) in enumerate(zip(members, told, strict=False)):
-        if isinstance(member, AssessedMember) and isinstance(said, AssessedMember):
-            tally = _told_tally(member.tally, said.tally)
-            members[i] = structs.replace(member, reason=said.reason, tally=tally)
-        elif isinstance(member, FailedMember) and isinstance(said, FailedMember):
-            members[i] = structs.replace(member, tally=_told_tally(member.tally, said.tally))
+    for i, (member, claim) in enumerate(zip(members, claims, strict=False)):
+        if isinstance(member, AssessedMember) and isinstance(claim, AssessedMember):
+            tally = _claimed_tally(member.tally, claim.tally)
+            members[i] = structs.replace(member, reason=claim.reason, tally=tally)
+        elif isinstance(member, FailedMember) and isinstance(claim, FailedMember):
+            members[i] = structs.replace(member, tally=_claimed_tally(member.tally, claim.tally))
     return ScoredTask(structs.replace(scored.group, provenance=task.provenance), tuple(members))
 
 
-def _told_tally(again: Tally | UnsetType | None, told: Tally | UnsetType | None) -> Tally | UnsetType | None:
-    if not isinstance(again, Tally) or not isinstance(told, Tally):
-        return told
-    return structs.replace(told, capabilities=again.capabilities, dependencies=again.dependencies)
+def _claimed_tally(again: Tally | UnsetType | None, claimed: Tally | UnsetType | None) -> Tally | UnsetType | None:
+    if not isinstance(again, Tally) or not isinstance(claimed, Tally):
+        return claimed
+    return structs.replace(claimed, capabilities=again.capabilities, dependencies=again.dependencies)
 
 
 _WEIGHED: Final = ("capabilities", "dependencies", "rules")  # these rest on the others' weights whatever a truth says
 
 
-def _with_told_shares(task: RoundTask, scored: ScoredTask, told: Sequence[MemberOutcome]) -> tuple[ScoredTask, int]:
-    """Return what a task comes to with what is told of entries that rest on weights (D-37), and the number of those."""
+def _with_claimed_shares(
+    task: RoundTask, scored: ScoredTask, claims: Sequence[MemberOutcome]
+) -> tuple[ScoredTask, int]:
+    """Return the scores of a task with the claimed entries that rest on weights (D-37), and the number of those."""
     names = _WEIGHED if is_committed(task) else (*_WEIGHED, *TALLY_FROM_TRUTH)
     members, weighed = list(scored.members), 0
-    for i, (member, said) in enumerate(zip(members, told, strict=False)):
-        if not isinstance(member, AssessedMember | FailedMember) or not isinstance(said, AssessedMember | FailedMember):
+    for i, (member, claim) in enumerate(zip(members, claims, strict=False)):
+        if not isinstance(member, AssessedMember | FailedMember) or not isinstance(
+            claim, AssessedMember | FailedMember
+        ):
             continue
-        if isinstance(member.tally, Tally) and isinstance(said.tally, Tally):
-            tally = structs.replace(member.tally, **{name: getattr(said.tally, name) for name in names})
+        if isinstance(member.tally, Tally) and isinstance(claim.tally, Tally):
+            tally = structs.replace(member.tally, **{name: getattr(claim.tally, name) for name in names})
             members[i] = structs.replace(member, tally=tally)
             weighed += 1
     return ScoredTask(scored.group, tuple(members)), weighed
 
 
-def _with_told_axes(  # noqa: PLR0913, PLR0917 - a task, and what is told of it
+def _with_claimed_axes(  # noqa: PLR0913, PLR0917 - a task, and the claims of it
     version: Version,
     frozen: RoundInput,
     task: AssessmentTask,
     answers: Sequence[Passed],
     scored: ScoredTask,
-    told: Sequence[MemberOutcome],
+    claims: Sequence[MemberOutcome],
 ) -> ScoredTask:
-    """Return what a task comes to with the axes that are told, as far as they can be; others stay as they are."""
+    """Return the scores of a task with the claimed axes, as far as they are possible; others stay as they are."""
     members = list(scored.members)
     of_hotkey = {one.hotkey: one for one in answers if isinstance(one, Submission)}
     possible: Collection[Verdict] = _VERDICTS
-    for i, (member, said) in enumerate(zip(members, told, strict=False)):
-        if not isinstance(member, AssessedMember) or not isinstance(said, AssessedMember) or said.emission is None:
+    for i, (member, claim) in enumerate(zip(members, claims, strict=False)):
+        if not isinstance(member, AssessedMember) or not isinstance(claim, AssessedMember) or claim.emission is None:
             continue
         answer = of_hotkey[member.hotkey]
         emissions = {
             verdict: emission
             for verdict in possible
-            if (emission := _emission(version, frozen, task, answer, member, said.emission, verdict)) is not None
+            if (emission := _emission(version, frozen, task, answer, member, claim.emission, verdict)) is not None
         }
         if not emissions:
             continue
@@ -234,55 +238,55 @@ def _with_told_axes(  # noqa: PLR0913, PLR0917 - a task, and what is told of it
     return ScoredTask(structs.replace(scored.group, provenance=task.provenance), tuple(members))
 
 
-def _emission(  # noqa: PLR0913, PLR0917 - an answer, and what is told of it
+def _emission(  # noqa: PLR0913, PLR0917 - an answer, and the claim of it
     version: Version,
     frozen: RoundInput,
     task: AssessmentTask,
     answer: Submission,
     member: AssessedMember,
-    said: Emission,
+    claim: Emission,
     verdict: Verdict,
 ) -> Emission | None:
-    """Return the emission that the told axes make if the truth has this verdict; None where they cannot be."""
+    """Return the emission of the claimed axes if the truth has this verdict; None where these axes are impossible."""
     if task.provenance == "none":
         return None
     standard = Standard(Truth(verdict, None, None, None, None, None, None, None), task.provenance)
     facts = answer_facts(answer, member.consensus, standard, task, frozen.snapshot.epoch)
     known = quality_axes(version, facts)
-    names = [name for name, _ in version.rules.types[task.skill_type].axes if name in said.axes]
-    if set(said.axes) != set(names) or not set(_KNOWN) <= set(names):
+    names = [name for name, _ in version.rules.types[task.skill_type].axes if name in claim.axes]
+    if set(claim.axes) != set(names) or not set(_KNOWN) <= set(names):
         return None
-    if any(said.axes[name] != known[name] for name in _KNOWN):
+    if any(claim.axes[name] != known[name] for name in _KNOWN):
         return None
-    if any(not 0.0 <= value <= 1.0 for value in said.axes.values()):
+    if any(not 0.0 <= value <= 1.0 for value in claim.axes.values()):
         return None
-    return emission_of(version, facts, {name: said.axes[name] for name in names})
+    return emission_of(version, facts, {name: claim.axes[name] for name in names})
 
 
-def _require_proof(found: Line, note: ProofNote, hotkey: str, again: Mapping[str, Any]) -> None:
-    """Raise what is wrong with a proof that is not the one that was made again."""
-    proven = _sealed(found, hotkey, note)
+def _require_proof(line: Line, note: ProofNote, hotkey: str, again: Mapping[str, Any]) -> None:
+    """Raise the fault of a proof that differs from the recomputed one."""
+    proven = _sealed(line, hotkey, note)
     if proven.digest != again["digest"]:
-        place = _parting(found, again)
-        raise found.fault("does not follow from the answers", note.task_id + place)
+        place = _parting(line, again)
+        raise line.fault("does not follow from the answers", note.task_id + place)
     if proven.proof.checksum != note.checksum:
-        raise found.fault("its checksum is not that of the receipt", "checksum")
+        raise line.fault("its checksum is not that of the receipt", "checksum")
 
 
-def _sealed(found: Line, hotkey: str, note: ProofNote) -> Verified:
+def _sealed(line: Line, hotkey: str, note: ProofNote) -> Verified:
     """Check the proof's seal; whether it follows from its votes shows when it is made again."""
     try:
-        return verify_document(found.document, hotkey, held=False)
+        return verify_document(line.document, hotkey, held=False)
     except TouchedError as error:
-        raise found.fault(error.fault, f"{note.task_id}.{error.place}") from None
+        raise line.fault(error.fault, f"{note.task_id}.{error.place}") from None
     except ProofError as error:
-        raise found.fault(str(error), note.task_id) from None
+        raise line.fault(str(error), note.task_id) from None
 
 
-def _parting(found: Line, again: Mapping[str, Any]) -> str:
-    """Return where a proof parts from what the answers give."""
-    said = {**decode_plain(found.document, limit=len(found.document)), "signature": None}
-    difference = first_difference(again, said)
+def _parting(line: Line, again: Mapping[str, Any]) -> str:
+    """Return the first place where a proof differs from the recomputed one."""
+    stored = {**decode_plain(line.document, limit=len(line.document)), "signature": None}
+    difference = first_difference(again, stored)
     return f".{difference.path}" if difference else ""
 
 

@@ -31,12 +31,12 @@ class StoredGates:
         self._judged[hotkey] = judged if isinstance(judged, Judged) else judged.as_ran(expected, seconds, stored)
 
     def judgements(self) -> dict[str, Packed | Rejection]:
-        """Return what was judged, by hotkey; what needs the whole group is filled in from the answers there were."""
-        found = {hotkey: judged.result for hotkey, judged in self._judged.items()}
-        return found | kind_of(self.task).completed(version(self.frozen.scoring_version), self._judged)
+        """Return the judgements by hotkey, with gate 7 filled in from the answers that were judged."""
+        results = {hotkey: judged.result for hotkey, judged in self._judged.items()}
+        return results | kind_of(self.task).completed(version(self.frozen.scoring_version), self._judged)
 
     def differences(self, stored: Mapping[str, Packed | Rejection]) -> Iterator[tuple[str, str]]:
-        """Yield of whose answer the gates say otherwise than what is stored, and at which path.
+        """Yield the hotkey and the path of each judgement that differs from the stored one.
 
         Gate 7 counts where all witnesses were judged; what rests on a truth counts where that is shown.
         """
@@ -49,12 +49,12 @@ class StoredGates:
             before, now = (self._comparable(one[hotkey], partial=partial) for one in (stored, again))
             if before != now:
                 pair = [canonical_bytes(one.unpacked() if isinstance(one, Packed) else one) for one in (before, now)]
-                found = first_difference(*map(msgspec.json.decode, pair))
-                if found is not None:
-                    yield hotkey, found.path
+                difference = first_difference(*map(msgspec.json.decode, pair))
+                if difference is not None:
+                    yield hotkey, difference.path
 
     def _comparable(self, one: Packed | Rejection, *, partial: bool) -> Packed | Rejection:
-        """Return a judgement without what other answers or a truth decide that are not there."""
+        """Return a judgement without the fields that rest on missing answers or a hidden truth."""
         if isinstance(one, Rejection):
             return one
         one = one.with_subset(None) if partial and one.run is None else one

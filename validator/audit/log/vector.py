@@ -91,7 +91,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window when the vector was computed, and what may be true of it; more than one of it is not known.
+    """A window when the vector was computed. Fields with several values are not known exactly: each value is possible.
 
     `earlier`: entries of versions before 2.0.0, where that pays; `whole`: nothing that counts is from before the file;
     `failures`: dispatches and how many of them failed.
@@ -109,12 +109,12 @@ class Window:
 
     def reasons(self, by: Version) -> frozenset[str | None]:
         """Return why it may be unpaid, None among them where it may be paid."""
-        found: set[str | None] = set()
+        reasons: set[str | None] = set()
         options = (self.flags, self.declared, self.reputations, self.failures, self.proven, self.execution_fails)
         for flags, declared, reputation, (dispatches, failed), proven, fails in product(*options):
             reason = unpaid_reason(by, flags, TypeStanding(declared, reputation, dispatches, failed, proven, fails))
-            found.add(None if reason is None else str(reason))
-        return frozenset(found)
+            reasons.add(None if reason is None else str(reason))
+        return frozenset(reasons)
 
 
 def windows_of(claim: Claim) -> Mapping[tuple[str, str], Window]:
@@ -171,13 +171,13 @@ class _Declares:
     def __init__(self, claim: Claim) -> None:
         state, document = claim.state, claim.document
         since = None if document.since_round is None else int(document.since_round)
-        self._found = Declarations.since(state.shared, since)
+        self._declarations = Declarations.since(state.shared, since)
         known = claim.since_known and state.remembers(0 if since is None else since + 1)
         last_known = not claim.is_clouded and (bool(state.shared.rounds) or state.exact)
-        self._known = known and (self._found.counted or last_known)
+        self._known = known and (self._declarations.counted or last_known)
 
     def __call__(self, number: int | None) -> tuple[bool, ...]:
-        return (self._found.holds(number),) if self._known else (True, False)
+        return (self._declarations.holds(number),) if self._known else (True, False)
 
 
 class Recomputed(NamedTuple):
@@ -210,7 +210,7 @@ class _Kinds(NamedTuple):
 
 
 def recompute(claim: Claim, hotkey: str) -> Recomputed:
-    """Hold a vector, every round that was open being told, against what it follows from.
+    """Compare a vector with the recomputed one; every round that was open has its line by now.
 
     Raises:
         FaultError: the first place that does not follow.
@@ -252,7 +252,7 @@ def _check_form(claim: Claim, hotkey: str) -> None:
 
 
 def _check_basis(claim: Claim) -> int:
-    """Hold round and version against the rounds; return how much of it is the validator's word."""
+    """Compare round and version with the rounds; return how much of them is the validator's word."""
     document, link = claim.document, claim.link
     if claim.opened is None:
         return 1
@@ -274,7 +274,7 @@ def _check_basis(claim: Claim) -> int:
 
 
 def _reasons_of(claim: Claim, windows: Windows, i: int, miner: WeightedMiner) -> int:
-    """Hold a miner's unpaid windows against its standing; return how many of them are the validator's word."""
+    """Compare a miner's unpaid windows with its standing; return how many of them are the validator's word."""
     given = miner.unpaid or {}
     unsure = 0
     for name in sorted({*given, *types_of(claim.document.kinds)}):
@@ -293,17 +293,17 @@ def _reasons_of(claim: Claim, windows: Windows, i: int, miner: WeightedMiner) ->
     return unsure
 
 
-def _tallied(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
+def _tallied(claim: Claim, windows: Windows) -> tuple[_Kinds, int]:
     """Return the scores of each kind under 2.0.0, and how many of them are the validator's word.
 
     One window that is not whole leaves all of them its word: they are compared with each other.
     """
-    document, told = claim.document, {miner.hotkey: miner for miner in claim.document.miners}
+    document, listed = claim.document, {miner.hotkey: miner for miner in claim.document.miners}
     warm = claim.version.rules.pay.warm_up
     full = sum(
         miner.workflows > 0 and len(window.entries) >= warm
         for miner in document.miners
-        if (window := found.get((miner.hotkey, WORKFLOW))) is not None
+        if (window := windows.get((miner.hotkey, WORKFLOW))) is not None
     )
     kinds = _Kinds(
         {miner.hotkey: miner.assessments for miner in document.miners},
@@ -311,19 +311,19 @@ def _tallied(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
         full,
         0,
     )
-    paid: dict[str, dict[str, Sequence[Any]]] = {hotkey: {} for hotkey in told}
-    earlier: dict[str, dict[str, Sequence[float]]] = {hotkey: {} for hotkey in told}
+    paid: dict[str, dict[str, Sequence[Any]]] = {hotkey: {} for hotkey in listed}
+    earlier: dict[str, dict[str, Sequence[float]]] = {hotkey: {} for hotkey in listed}
     sure = claim.state.whole and not claim.state.shared.blind
-    for (hotkey, name), window in found.items():
+    for (hotkey, name), window in windows.items():
         reasons = window.reasons(claim.version)
         sure = sure and window.whole and (len(reasons) == 1 or not (window.entries or window.earlier))
-        if name not in (told[hotkey].unpaid or {}):
+        if name not in (listed[hotkey].unpaid or {}):
             paid[hotkey][name] = window.entries
         if None in reasons:
             earlier[hotkey][name] = window.earlier
     if not sure or not isinstance(claim.version, Version20):
-        return kinds, len(told)
-    basis = claim.version.pay_basis(claim.state, claim.link.epoch, told)
+        return kinds, len(listed)
+    basis = claim.version.pay_basis(claim.state, claim.link.epoch, listed)
     assessed, planned, tallied = paid_scores(claim.version, paid, earlier, basis)
     if document.pool != tallied.pool_document():
         raise claim.line.fault("is not what the tallies give", "pool")
@@ -341,7 +341,7 @@ def _tallied(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
     return kinds, 0
 
 
-def _kinds(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
+def _kinds(claim: Claim, recomputed: Windows) -> tuple[_Kinds, int]:
     """Return the scores of each kind, those from before the file as they are given, and how many those are."""
     assessed: dict[str, float] = {}
     planned: dict[str, float] = {}
@@ -349,20 +349,20 @@ def _kinds(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
     warm = claim.version.rules.pay.warm_up
     for i, miner in enumerate(claim.document.miners):
         given = miner.unpaid or {}
-        for kind, types, told, into in (
+        for kind, types, claimed, into in (
             ("assessments", ASSESSMENTS, miner.assessments, assessed),
             ("workflows", (WORKFLOW,), miner.workflows, planned),
         ):
-            windows = {name: found[miner.hotkey, name] for name in types if kind in claim.document.kinds}
+            windows = {name: recomputed[miner.hotkey, name] for name in types if kind in claim.document.kinds}
             paid = {name: window for name, window in windows.items() if name not in given}
             if all(window.whole for window in paid.values()):
                 again = miner_score(claim.version, {name: one.entries for name, one in paid.items()}, types)
-                if again != told:
-                    raise claim.line.fault(f"{told!r}, where the windows give {again!r}", f"miners[{i}].{kind}")
+                if again != claimed:
+                    raise claim.line.fault(f"{claimed!r}, where the windows give {again!r}", f"miners[{i}].{kind}")
             else:
                 word += 1
-            into[miner.hotkey] = told
-        window = found.get((miner.hotkey, WORKFLOW))
+            into[miner.hotkey] = claimed
+        window = recomputed.get((miner.hotkey, WORKFLOW))
         if miner.workflows > 0 and window is not None:
             full += len(window.entries) >= warm
             perhaps += not window.whole and len(window.entries) < warm
@@ -370,7 +370,7 @@ def _kinds(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
 
 
 def _check_weights(claim: Claim, kinds: _Kinds) -> None:
-    """Hold share, weights, what is left over and the row against the scores."""
+    """Compare share, weights, unallocated weight and row with the scores."""
     document = claim.document
     share = document.workflow_share
     possible = (

@@ -54,7 +54,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     counts: Counts,
     given: Given,
 ) -> tuple[State, Planned | None]:
-    """Read a round's lines, after the receipt's, and compute again what follows from them.
+    """Read a round's lines after its receipt's, and compare them with the recomputed round.
 
     Args:
         reader: after the receipt's line.
@@ -62,7 +62,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
         end: its round.
         salt: of the round's epoch, None while it is not public.
         state: that the rounds before left.
-        counts: takes in what the round comes to.
+        counts: of the file; the round is added to them.
         given: what a reader has next to the file.
 
     Returns:
@@ -74,7 +74,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     lines = end.lines
     state = start_at(state, end.index)
     counts.rounds[end.state] += 1
-    counts.word["rounds without answers"] += end.state != "settled"
+    counts.on_word["rounds without answers"] += end.state != "settled"
     if lines.input is None or lines.plan is None:
         return mark_unknown_plan(state, end.index) if end.state == "abandoned" else state, None
     seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
@@ -89,7 +89,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
         check_ends(reader, planned, end)
         return apply(before, acted.delta()), planned
     planned.input_line.refuse(_window_faults(planned, scored_by))
-    given.hold_tasks(planned)
+    given.check_tasks(planned)
     planned.plan_line.refuse(_size_faults(planned, scored_by))
     if planned.drawn:
         _check_plan(planned, scored_by)
@@ -102,9 +102,9 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
         return after, planned
     answers = read_answers(reader, end, lines.answers, planned, scored_by)
     counts.answered(planned, answers, given.judge(planned, answers))
-    outcome, found = read_outcome(reader, end, lines.outcome)
+    outcome, outcome_line = read_outcome(reader, end, lines.outcome)
     scores = Scores(reader, end, receipt.validator_hotkey, planned, answers, scored_by)
-    whole = scores.check(outcome, found)
+    whole = scores.check(outcome, outcome_line)
     if scored_by.pays_tallies:
         outcome = whole
     after = apply(before, scored_by.step(before, Ended(frozen, planned.plan, "settled", outcome, scores.measured)))
@@ -114,26 +114,26 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
             after, 2 if any(hidden) else 1 if hidden or frozen.curated_sha256 is not UNSET else 0
         )
         if frozen.curated_sha256 is not UNSET:
-            counts.word["curated records"] += len(frozen.miners)
-            counts.word["entries by curated records"] += scores.weighed
+            counts.on_word["curated records"] += len(frozen.miners)
+            counts.on_word["entries by curated records"] += scores.weighed
     late, waiting = late_counts(before.shared, after.shared, frozen)
     counts.numbers.update(late)
-    counts.word.update(waiting)
+    counts.on_word.update(waiting)
     counts.numbers["proofs"] += scores.proofs
-    counts.untold.update(scores.untold)
+    counts.scores_without_truth.update(scores.scores_without_truth)
     return after, planned
 
 
 def _begun(planned: Planned, state: State, counts: Counts) -> tuple[State, Change]:
-    """Return the state before a round with what its input says of unknown miners, and what its acts change of it."""
+    """Return the state before a round, with its input's facts on unknown miners, and the change by its acts."""
     frozen = planned.frozen
     for miner in frozen.miners:
         unknown = not state.miner(miner.hotkey).known
-        counts.word["pasts from before the file"] += unknown and bool(miner.reputations or miner.agreements)
+        counts.on_word["pasts from before the file"] += unknown and bool(miner.reputations or miner.agreements)
     state = learn_miners(state, frozen)
     for act in frozen.acts:
         counts.numbers["acts"] += 1
-        counts.word["flags from before the file"] += sum(
+        counts.on_word["flags from before the file"] += sum(
             flag not in state.miner(act.hotkey).flags for flag in act.flags
         )
     change = Change(state)
@@ -146,7 +146,7 @@ def _begun(planned: Planned, state: State, counts: Counts) -> tuple[State, Chang
 
 
 def _version(planned: Planned, end: RoundEnd) -> Version | None:
-    """Return the round's version; None only for a round that was abandoned because nobody had it."""
+    """Return the round's version; None only for a round that was abandoned because no program had it."""
     try:
         return version(planned.frozen.scoring_version)
     except UnknownScoringVersionError as error:
@@ -156,7 +156,7 @@ def _version(planned: Planned, end: RoundEnd) -> Version | None:
 
 
 def _input_faults(planned: Planned, receipt: Receipt, state: State) -> Iterator[Wrong]:
-    """Yield what no input of this log has, and what contradicts its receipt or the round frozen before."""
+    """Yield faults of an input: over a limit, or against its receipt or the round frozen before."""
     frozen, netuid = planned.frozen, state.shared.netuid
     for path, many, most in (
         ("tasks", len(frozen.tasks), MAX_LOG_TASKS),
@@ -173,9 +173,9 @@ def _input_faults(planned: Planned, receipt: Receipt, state: State) -> Iterator[
     for i, task in enumerate(frozen.tasks):
         if task.task_id != task_id(frozen.round_id, task.skill_type, task.slot, task.source_sha256):
             yield f"tasks[{i}].task_id", "does not follow from round, type, slot and bundle"
-        found = task.misnamed()
-        if found is not None:
-            yield f"tasks[{i}].{found[0]}", found[1]
+        misnamed = task.misnamed()
+        if misnamed is not None:
+            yield f"tasks[{i}].{misnamed[0]}", misnamed[1]
     yield from _submission_faults(frozen)
     yield from _time_faults(planned, state)
 
@@ -250,7 +250,7 @@ class Reading:
     last_round: int | None = None
     blocks: tuple[int, int] | None = None
 
-    def saw(self, receipt: Receipt) -> None:
+    def note_block(self, receipt: Receipt) -> None:
         """Take note of the block that a receipt's round or vector was taken at."""
         if receipt.weights is not UNSET:
             block = receipt.weights.block
@@ -262,11 +262,16 @@ class Reading:
         self.blocks = min(first, block), max(last, block)
 
     def report(self, given: Given) -> Verified:
-        """Return what was found (FaultError: there was no receipt)."""
+        """Return the report (FaultError: there was no receipt)."""
         chain, vectors, fates, counts = self.chain, self.vectors, self.vectors.fates, self.counts
         if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
             raise FaultError(1, "receipt", None, "the file has no receipt")
-        word = counts.word + vectors.word + vectors.around.waiting() + Counter({"vectors of other kinds": fates.turned})
+        on_word = (
+            counts.on_word
+            + vectors.on_word
+            + vectors.snapshots.waiting()
+            + Counter({"vectors of other kinds": fates.turned})
+        )
         numbers = counts.numbers + vectors.counted
         numbers.update(
             first=chain.first,
@@ -282,13 +287,13 @@ class Reading:
             last_round=self.last_round,
             rounds=_counts(counts.rounds),
             versions=_counts(counts.versions),
-            untold=_counts(counts.untold),
+            scores_without_truth=_counts(counts.scores_without_truth),
             unshown=_counts(counts.unshown),
             whole_unpaid=_counts(counts.whole_unpaid),
-            word=_counts(word),
+            on_word=_counts(on_word),
             given=_counts(given.counted),
             fates=_counts(fates.states),
-            confirmed=tuple(found for _, found in sorted(fates.newest.items())),
+            confirmed=tuple(newest for _, newest in sorted(fates.newest.items())),
             mechanisms=fates.mechanisms,
             blocks=self.blocks,
             issued=(chain.first_issued, chain.last.issued_at),
@@ -304,7 +309,7 @@ def verify_file(
 ) -> Verified:
     """Check everything that the file says, line by line; it is read twice, because salts come after their rounds.
 
-    `hotkey` is whose log it must be, None for anybody's; `progress` is told how many bytes are done.
+    `hotkey` is whose log it must be, None for anybody's; `progress` is called with the number of bytes read.
 
     Raises:
         NotAnAuditFileError: the file is something else.
@@ -320,10 +325,10 @@ def verify_file(
 
 def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
     """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself."""
-    found: dict[str, bytes] = {}
+    salts: dict[str, bytes] = {}
     number = 1
     while raw := file.readline(MAX_RECEIPT + 1):
-        if len(found) > MAX_LOG_SALTS:
+        if len(salts) > MAX_LOG_SALTS:
             raise FaultError(number, "receipt", None, f"more than {MAX_LOG_SALTS} salts in one file")
         number += raw.endswith(b"\n")
         if not raw.startswith(START) or _SALTS not in raw:
@@ -334,27 +339,27 @@ def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
             continue
         for revealed in receipt.salts:
             salt = bytes.fromhex(revealed.salt)
-            found[sha256_hex(salt)] = salt
-    return found
+            salts[sha256_hex(salt)] = salt
+    return salts
 
 
 def _verify_lines(
     reader: LineReader, reading: Reading, salts: Mapping[str, bytes], progress: Progress, given: Given
 ) -> Verified:
     """Check all lines (FaultError: the first thing that does not hold, with its line)."""
-    while (found := reader.next("receipt", None)) is not None:
-        if found.kind != "receipt":
-            raise found.fault("no receipt names this line: repeated, out of order or added")
-        receipt = reading.chain.add(found)
+    while (line := reader.next("receipt", None)) is not None:
+        if line.kind != "receipt":
+            raise line.fault("no receipt names this line: repeated, out of order or added")
+        receipt = reading.chain.add(line)
         if receipt.first_round == "0":
             reading.state = start_at(reading.state, 0)
-        reading.state = reading.vectors.add(reader, found, receipt, reading.chain.next_round, reading.state)
-        reading.saw(receipt)
+        reading.state = reading.vectors.add(reader, line, receipt, reading.chain.next_round, reading.state)
+        reading.note_block(receipt)
         reading.counts.numbers.update(keys=receipt.kind == "key", revocations=receipt.kind == "revocation")
         if receipt.round is not None:
             _take_round(reader, reading, receipt, receipt.round, salts, given)
             if len(reading.state.miners) > MAX_LOG_HOTKEYS:
-                raise found.fault(f"more than {MAX_LOG_HOTKEYS} miners in one file")
+                raise line.fault(f"more than {MAX_LOG_HOTKEYS} miners in one file")
         progress(reader.offset)
     given.finish()
     return reading.report(given)

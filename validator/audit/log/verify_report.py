@@ -1,4 +1,4 @@
-"""Report of a verification: what was computed again, and how much is the validator's word (SPEC 16, D-28). No I/O."""
+"""Report of a verification: counts of what was recomputed and of the validator's word (SPEC 16, D-28). No I/O."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -27,7 +27,7 @@ VOID: Final = "void"
 
 
 def word_of(reason: Reason) -> str:
-    """Return the kind of a dispatch that failed a gate and whose answer nobody has shown."""
+    """Return the kind of a dispatch that failed a gate and whose answer is not given."""
     return _OF_REASONS.get(reason) or _OF_GATES.get(reason.gate, UNREACHABLE)
 
 
@@ -38,27 +38,27 @@ class Counts:
     numbers: Counter[str] = field(default_factory=Counter)
     rounds: Counter[str] = field(default_factory=Counter)
     versions: Counter[str] = field(default_factory=Counter)
-    untold: Counter[str] = field(default_factory=Counter)
+    scores_without_truth: Counter[str] = field(default_factory=Counter)
     unshown: Counter[str] = field(default_factory=Counter)
     whole_unpaid: Counter[str] = field(default_factory=Counter)
-    word: Counter[str] = field(default_factory=Counter)
+    on_word: Counter[str] = field(default_factory=Counter)
 
     def frozen(self, planned: Planned, *, readable: bool) -> None:
-        """Count what a round's input says of the world; `readable`: its version is known."""
+        """Count the facts of a round's input; `readable`: its version is known."""
         frozen = planned.frozen
         committed = Counter(task.truth_sha256 is UNSET for task in frozen.tasks if is_committed(task))
-        self.numbers.update(pending=not planned.drawn, truths=committed[True], truths_untold=committed[False])
+        self.numbers.update(pending=not planned.drawn, truths=committed[True], truths_hidden=committed[False])
         if not readable:
             return
         self.versions[frozen.scoring_version] += 1
-        self.word["snapshots"] += 1
-        self.word["declarations"] += len(frozen.miners)
+        self.on_word["snapshots"] += 1
+        self.on_word["declarations"] += len(frozen.miners)
         for task in frozen.tasks:
-            self.word["truths"] += task.truth_sha256 is not UNSET or task.secret is not None
+            self.on_word["truths"] += task.truth_sha256 is not UNSET or task.secret is not None
             if isinstance(task, AssessmentTask):
-                self.word["windows"] += task.brings_windows
-        self.word["executions"] += len(frozen.executions)
-        self.word["late qualities"] += len(frozen.filled)
+                self.on_word["windows"] += task.brings_windows
+        self.on_word["executions"] += len(frozen.executions)
+        self.on_word["late qualities"] += len(frozen.filled)
 
     def answered(self, planned: Planned, answers: Answers, judged: frozenset[tuple[str, str]]) -> None:
         """Count how the dispatches of a settled round ended.
@@ -77,13 +77,13 @@ class Counts:
                 self.unshown[word_of(one.reason)] += 1
         tasks = {task.task_id: task for task in planned.frozen.tasks}
         for answer in (one.packed for one in answers.passed):
-            self.word["arrival times"] += 1
+            self.on_word["arrival times"] += 1
             if answer.run is not None:
-                self.word["runs"] += 1
-                self.word["code qualities"] += _is_judged_code(tasks[answer.task_id], answer)
+                self.on_word["runs"] += 1
+                self.on_word["code qualities"] += _is_judged_code(tasks[answer.task_id], answer)
             elif (answer.task_id, answer.hotkey) not in judged:
-                self.word["probes"] += 1
-                self.word["traces"] += answer.is_witness(tasks[answer.task_id].skill_type)
+                self.on_word["probes"] += 1
+                self.on_word["traces"] += answer.is_witness(tasks[answer.task_id].skill_type)
         self._count_whole(planned, results, void)
 
     def _count_whole(self, planned: Planned, results: RoundResults, void: Collection[str]) -> None:
@@ -92,9 +92,9 @@ class Counts:
             (one.task_id, one.hotkey): _OF_REASONS[one.reason] for one in results.rejections if one.reason in _WHOLE
         }
         for group, raw in zip(planned.plan.groups, results.raw, strict=True):
-            for (hotkey, _), found in zip(group.members, raw, strict=True):
+            for (hotkey, _), answer in zip(group.members, raw, strict=True):
                 kind = VOID if group.task_id in void else unpaid.get((group.task_id, hotkey))
-                self.whole_unpaid[kind or ""] += kind is not None and found is not None and found.complete
+                self.whole_unpaid[kind or ""] += kind is not None and answer is not None and answer.complete
 
 
 def _is_judged_code(task: RoundTask, answer: Packed) -> bool:
@@ -122,21 +122,21 @@ class Verified:
         scores_on_word: scores of a kind whose windows began before the file: the validator's word.
         reasons_on_word: windows of which the file does not tell whether, or why, they are unpaid: the validator's word.
         left_out: miners with a window who were left out of a vector as not registered: the validator's word.
-        fates: how many submissions came to which state.
+        fates: number of submissions by their last state.
         fates_before: fates of vectors from before the file, or forgotten since: the validator's word.
         confirmed: of each mechanism the vector that was confirmed last.
         blocks: the first and the last one that a round or a vector of the file was taken at; None without any.
         versions: scoring version to how many rounds were frozen under it.
         truths: truths that are shown, each as its round committed to it (SPEC 16, D-31).
-        truths_untold: truths that are committed to and not shown.
-        untold: scores that rest on those, by kind of task: the validator's word.
-        dispatches: of settled rounds, those of void tasks too; what each came to follows from the file or is among:
+        truths_hidden: truths that are committed to and not shown.
+        scores_without_truth: scores that rest on those, by kind of task: the validator's word.
+        dispatches: of settled rounds, those of void tasks too; the result of each follows from the file or is among:
         unshown: by kind, how many ended as they did by the validator's word (docs/auditors.md).
         whole_unpaid: by kind, answers that came whole and were not paid: late, void, too costly.
         issued: when the first and the last receipt were issued, by the validator's clock.
         acts: of operators, each compared with the flags that it clears.
         keys, revocations: statements of publishing keys, and what was taken back (docs/attestations.md).
-        word: by kind, what else was said that nobody can compute.
+        on_word: by kind, other claims that nobody can compute.
         given: by kind, how much was compared with what was given next to the file.
     """
 
@@ -168,8 +168,8 @@ class Verified:
     blocks: tuple[int, int] | None
     versions: Mapping[str, int]
     truths: int
-    truths_untold: int
-    untold: Mapping[str, int]
+    truths_hidden: int
+    scores_without_truth: Mapping[str, int]
     dispatches: int
     unshown: Mapping[str, int]
     whole_unpaid: Mapping[str, int]
@@ -177,7 +177,7 @@ class Verified:
     acts: int
     keys: int
     revocations: int
-    word: Mapping[str, int]
+    on_word: Mapping[str, int]
     given: Mapping[str, int]
 
 

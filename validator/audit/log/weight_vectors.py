@@ -28,7 +28,7 @@ _UIDS, _EPOCHS = "uids of vectors", "epochs of vectors"
 Uids = dict[str, int]
 
 
-class Seen(NamedTuple):
+class SnapshotFacts(NamedTuple):
     """Facts of a round's snapshot; snapshots between which nobody registered or left share `uids`."""
 
     block: int
@@ -37,14 +37,14 @@ class Seen(NamedTuple):
     owner: str | None
     uids: Uids
 
-    def says(self, hotkey: str | None) -> int | None:
+    def uid_of(self, hotkey: str | None) -> int | None:
         """Return the uid of a hotkey, None where it is not registered."""
         return None if hotkey is None else self.uids.get(hotkey)
 
     @property
     def heir(self) -> str | None:
         """The owner's hotkey, where it is registered."""
-        return self.owner if self.says(self.owner) is not None else None
+        return self.owner if self.uid_of(self.owner) is not None else None
 
 
 class _Doubt(NamedTuple):
@@ -55,7 +55,7 @@ class _Doubt(NamedTuple):
 
     path: str
     hotkey: str | None
-    said: int | str | None
+    claimed: int | str | None
 
 
 class _Doubted(NamedTuple):
@@ -63,44 +63,44 @@ class _Doubted(NamedTuple):
 
     line: Line
     block: int
-    before: Seen
+    before: SnapshotFacts
     doubts: list[_Doubt]
 
 
 @dataclass(slots=True)
-class Around:
-    """Snapshots of a log's newest rounds, and what of its newest vectors is not said by one of them.
+class RoundSnapshots:
+    """Snapshots of a log's newest rounds, and the claims of its newest vectors that contradict them so far.
 
     What the round before a vector and the one after it say alike was so in between: a hotkey that leaves does not come
     back to the same uid before the next round. What changed between the two is the validator's word (`word`).
     """
 
-    word: Counter[str] = field(default_factory=Counter)
-    _seen: list[Seen] = field(default_factory=list)
+    on_word: Counter[str] = field(default_factory=Counter)
+    _newest: list[SnapshotFacts] = field(default_factory=list)
     _doubted: list[_Doubted] = field(default_factory=list)
 
     def waiting(self) -> Counter[str]:
-        """Return `word` with what only a later round could settle."""
-        return self.word + Counter(_word_of(one) for vector in self._doubted for one in vector.doubts)
+        """Return `on_word` with the claims that only a later round could settle."""
+        return self.on_word + Counter(_word_of(one) for vector in self._doubted for one in vector.doubts)
 
     def registered(self) -> AbstractSet[str]:
         """Return who is registered as of the newest round."""
-        return self._seen[-1].uids.keys() if self._seen else frozenset()
+        return self._newest[-1].uids.keys() if self._newest else frozenset()
 
     def add(self, snapshot: MetagraphSnapshot) -> None:
         """Take in the snapshot of the next round. Vectors that waited for it are held by `settle` first."""
         uids = {neuron.hotkey: neuron.uid for neuron in snapshot.neurons}
-        if self._seen and self._seen[-1].uids == uids:
-            uids = self._seen[-1].uids
-        newest = Seen(snapshot.block, snapshot.epoch, snapshot.tempo, snapshot.owner_hotkey, uids)
-        self._seen = [*self._seen, newest][-_SNAPSHOTS:]
+        if self._newest and self._newest[-1].uids == uids:
+            uids = self._newest[-1].uids
+        newest = SnapshotFacts(snapshot.block, snapshot.epoch, snapshot.tempo, snapshot.owner_hotkey, uids)
+        self._newest = [*self._newest, newest][-_SNAPSHOTS:]
 
     def settle(self) -> None:
-        """Hold the vectors before the newest round against it (FaultError: the rounds on both sides say otherwise)."""
-        if not self._doubted or not self._seen:
+        """Compare the vectors before the newest round with it (FaultError: the rounds on both sides say otherwise)."""
+        if not self._doubted or not self._newest:
             return
-        after, doubted = self._seen[-1], self._doubted
-        # A round may be frozen on an older snapshot than a vector that was told before it.
+        after, doubted = self._newest[-1], self._doubted
+        # A round may be frozen on an older snapshot than a vector that the log has before it.
         self._doubted = [vector for vector in doubted if vector.block > after.block]
         for vector in doubted:
             for one in vector.doubts if vector.block <= after.block else ():
@@ -110,32 +110,34 @@ class Around:
                     if one.path == _EPOCH:  # its receipt says so
                         line = line._replace(number=line.number - 1, kind="receipt")
                     raise line.fault(wrong, one.path)
-                self.word[_word_of(one)] += not _agrees(one, vector.before, after)
+                self.on_word[_word_of(one)] += not _agrees(one, vector.before, after)
 
-    def hold(self, line: Line, link: WeightsLink, document: WeightsDocument, left_out: AbstractSet[str]) -> None:
-        """Hold a vector against the newest round before it; what that says otherwise waits for the next one.
+    def compare(self, line: Line, link: WeightsLink, document: WeightsDocument, left_out: AbstractSet[str]) -> None:
+        """Compare a vector with the newest round before it; claims that differ wait for the next round.
 
         `left_out` are hotkeys with a window that it does not list.
         """
-        before = next((one for one in reversed(self._seen) if one.block <= link.block), None)
+        before = next((one for one in reversed(self._newest) if one.block <= link.block), None)
         if before is None:
-            self.word[_UIDS] += len(document.miners) + (document.owner is not None)
+            self.on_word[_UIDS] += len(document.miners) + (document.owner is not None)
             return
         doubts = [
-            _Doubt(path, hotkey, said)
-            for path, hotkey, said in _said(document, left_out)
-            if said != (before.heir if path == _OWNER else before.says(hotkey))
+            _Doubt(path, hotkey, claimed)
+            for path, hotkey, claimed in _claims(document, left_out)
+            if claimed != (before.heir if path == _OWNER else before.uid_of(hotkey))
         ]
         if link.epoch != before.epoch:
             doubts.append(_Doubt(_EPOCH, None, link.epoch))
         room = max(0, _MOST_DOUBTS - sum(len(vector.doubts) for vector in self._doubted))
-        self.word += Counter(_word_of(one) for one in doubts[room:])
+        self.on_word += Counter(_word_of(one) for one in doubts[room:])
         if doubts[:room]:
             self._doubted.append(_Doubted(line, link.block, before, doubts[:room]))
 
 
-def _said(document: WeightsDocument, left_out: AbstractSet[str]) -> Iterator[tuple[str, str | None, int | str | None]]:
-    """Yield place, hotkey and what is said: a miner's uid, None where it is left out; of the owner its hotkey."""
+def _claims(
+    document: WeightsDocument, left_out: AbstractSet[str]
+) -> Iterator[tuple[str, str | None, int | str | None]]:
+    """Yield place, hotkey and claim: a miner's uid, None where it is left out; the owner's hotkey."""
     yield from ((f"miners[{i}].uid", miner.hotkey, miner.uid) for i, miner in enumerate(document.miners))
     yield from (("miners", hotkey, None) for hotkey in sorted(left_out))
     yield _OWNER, None, None if document.owner is None else document.owner.hotkey
@@ -143,30 +145,30 @@ def _said(document: WeightsDocument, left_out: AbstractSet[str]) -> Iterator[tup
         yield "owner.uid", document.owner.hotkey, document.owner.uid
 
 
-def _wrong(one: _Doubt, before: Seen, after: Seen) -> str | None:
-    """Return what does not hold; None where it may be so."""
+def _wrong(one: _Doubt, before: SnapshotFacts, after: SnapshotFacts) -> str | None:
+    """Return the fault of a doubted claim; None where it may be true."""
     if one.path == _EPOCH:
         return _wrong_epoch(one, before, after)
     owner = one.path == _OWNER
-    then, now = (before.heir, after.heir) if owner else (before.says(one.hotkey), after.says(one.hotkey))
-    if then != now or one.said == now or (owner and before.owner != after.owner):
+    then, now = (before.heir, after.heir) if owner else (before.uid_of(one.hotkey), after.uid_of(one.hotkey))
+    if then != now or one.claimed == now or (owner and before.owner != after.owner):
         return None
-    if one.said is None and not owner:
+    if one.claimed is None and not owner:
         return f"without {one.hotkey}, whom the rounds before and after it have at uid {now}, with a window"
-    return f"{one.said}, where the rounds before and after it have {now}"
+    return f"{one.claimed}, where the rounds before and after it have {now}"
 
 
-def _wrong_epoch(one: _Doubt, before: Seen, after: Seen) -> str | None:
-    if before.tempo != after.tempo or before.epoch <= int(one.said or 0) <= after.epoch:
+def _wrong_epoch(one: _Doubt, before: SnapshotFacts, after: SnapshotFacts) -> str | None:
+    if before.tempo != after.tempo or before.epoch <= int(one.claimed or 0) <= after.epoch:
         return None  # with another tempo epochs count otherwise
-    return f"{one.said}, between rounds in epochs {before.epoch} and {after.epoch}"
+    return f"{one.claimed}, between rounds in epochs {before.epoch} and {after.epoch}"
 
 
-def _agrees(one: _Doubt, before: Seen, after: Seen) -> bool:
+def _agrees(one: _Doubt, before: SnapshotFacts, after: SnapshotFacts) -> bool:
     """Return whether the round after a vector confirms the uid."""
     if one.path == _EPOCH:
         return before.tempo == after.tempo
-    return one.said == (after.heir if one.path == _OWNER else after.says(one.hotkey))
+    return one.claimed == (after.heir if one.path == _OWNER else after.uid_of(one.hotkey))
 
 
 def _word_of(one: _Doubt) -> str:
@@ -215,7 +217,7 @@ class _Sent(NamedTuple):
     hotkeys: tuple[str, ...]
 
 
-class _Told(NamedTuple):
+class _MechanismState(NamedTuple):
     """Vectors of a mechanism: first block; newest number, block and kinds, and whether its fate is open."""
 
     since: int
@@ -243,10 +245,10 @@ class Fates:
     _first: int | None = None
     _sent: dict[int, _Sent] = field(default_factory=dict)
     _confirmed: dict[Epoch, int] = field(default_factory=dict)
-    _told: dict[tuple[int, int], _Told] = field(default_factory=dict)
+    _by_mechanism: dict[tuple[int, int], _MechanismState] = field(default_factory=dict)
 
     def begin(self, sequence: int) -> None:
-        """Take note of a receipt of the file; before the first of them anything may stand."""
+        """Take note of a receipt; fates of vectors before the first one cannot be checked."""
         if self._first is None:
             self._first = sequence
 
@@ -255,16 +257,16 @@ class Fates:
         """Summary of each mechanism's vectors."""
         return tuple(
             Mechanism(*key, one.kinds, one.since, one.block if one.waits else None)
-            for key, one in sorted(self._told.items())
+            for key, one in sorted(self._by_mechanism.items())
         )
 
     def sent(self, sequence: int, link: WeightsLink, document: WeightsDocument) -> None:
         """Take in a vector."""
-        before = self._told.get((link.netuid, link.mechid))
+        before = self._by_mechanism.get((link.netuid, link.mechid))
         since = link.block if before is None else before.since
         self.turned += before is not None and before.kinds != document.kinds
-        told = _Told(since, sequence, link.block, document.kinds, link.reason is None)
-        self._told[link.netuid, link.mechid] = told
+        state = _MechanismState(since, sequence, link.block, document.kinds, link.reason is None)
+        self._by_mechanism[link.netuid, link.mechid] = state
         flat = array("H", [value for pair in document.row for value in pair]).tobytes()
         self._sent[sequence] = _Sent(link, flat, tuple(_holders(document)))
         while len(self._sent) > _KEPT:
@@ -273,7 +275,7 @@ class Fates:
             self._first = oldest + 1
 
     def add(self, sequence: int, fate: FateLink) -> None:
-        """Take in the result of a vector (WrongReceiptError: it follows nothing, or contradicts what was told)."""
+        """Take in the fate of a vector (WrongReceiptError: no such vector exists, or its fates contradict)."""
         if fate.state == "confirmed" and fate.block is None:
             raise WrongReceiptError("fate.block", "is missing: what is confirmed is in a block")
         self.states[fate.state] += 1
@@ -287,8 +289,8 @@ class Fates:
             raise WrongReceiptError("fate.weights", f"receipt {fate.weights} is of a vector that was not sent")
         self._follow(fate, sent)
         key = (sent.link.netuid, sent.link.mechid)
-        if self._told[key].sequence == fate.weights:
-            self._told[key] = self._told[key]._replace(waits=fate.state == "unknown")
+        if self._by_mechanism[key].sequence == fate.weights:
+            self._by_mechanism[key] = self._by_mechanism[key]._replace(waits=fate.state == "unknown")
 
     def _follow(self, fate: FateLink, sent: _Sent) -> None:
         link = sent.link
@@ -333,9 +335,9 @@ class Vectors:
     """
 
     fates: Fates = field(default_factory=Fates)
-    around: Around = field(default_factory=Around)
+    snapshots: RoundSnapshots = field(default_factory=RoundSnapshots)
     counted: Counter[str] = field(default_factory=Counter)
-    word: Counter[str] = field(default_factory=Counter)
+    on_word: Counter[str] = field(default_factory=Counter)
     _waiting: list[Claim] = field(default_factory=list)
     _blocks: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -344,17 +346,19 @@ class Vectors:
         """Number of vectors that depend on a round that was open when they were computed."""
         return len(self._waiting)
 
-    def add(self, reader: LineReader, found: Line, receipt: Receipt, next_round: int | None, state: State) -> State:
-        """Read what a receipt says of weights; of other kinds it says nothing. Return the state after it (FaultError).
+    def add(
+        self, reader: LineReader, receipt_line: Line, receipt: Receipt, next_round: int | None, state: State
+    ) -> State:
+        """Take in the vector or the fate of a receipt, if it has one; return the state after it (FaultError).
 
-        `next_round` is the first round that has not ended; None where no round was told yet.
+        `next_round` is the first round that has not ended; None where the file has no round yet.
         """
         self.fates.begin(receipt.sequence)
         if receipt.fate is not UNSET:
             try:
                 self.fates.add(receipt.sequence, receipt.fate)
             except WrongReceiptError as wrong:
-                raise found.fault(wrong.what, wrong.path) from None
+                raise receipt_line.fault(wrong.what, wrong.path) from None
         if receipt.weights is UNSET:
             return state
         link = receipt.weights
@@ -363,7 +367,7 @@ class Vectors:
         line.require_canonical(document)
         self.fates.sent(receipt.sequence, link, document)
         self.counted["vectors"] += 1
-        found.refuse(self._link_faults(link, state))
+        receipt_line.refuse(self._link_faults(link, state))
         self._blocks[link.netuid, link.mechid] = link.block
         line.refuse(_document_faults(link, document, next_round, state))
         claim = self._claim(line.bare(), link, document, next_round, state)
@@ -378,8 +382,8 @@ class Vectors:
     def end(self, end: RoundEnd, planned: Planned | None, hotkey: str) -> None:
         """Take in a round that ended: vectors that were computed while it was open have waited for it (FaultError)."""
         if planned is not None:
-            self.around.add(planned.frozen.snapshot)
-            self.around.settle()
+            self.snapshots.add(planned.frozen.snapshot)
+            self.snapshots.settle()
         for claim in self._waiting:
             opened = None if planned is None else (planned.frozen, planned.plan)
             claim.open_round(end.index, opened, readable=end.state != "abandoned")
@@ -414,16 +418,18 @@ class Vectors:
             opened=next_round,
             since_known=before is not None or (state.whole and document.since_round is None),
             left_out=len(with_window - listed),
-            omitted=frozenset((self.around.registered() & with_window) - listed),
+            omitted=frozenset((self.snapshots.registered() & with_window) - listed),
         )
 
     def _judge(self, claim: Claim, hotkey: str) -> None:
-        found: Recomputed = recompute(claim, hotkey)
-        self.around.hold(claim.line, claim.link, claim.document, claim.omitted - {hotkey})
-        self.counted["vectors_recomputed"] += found.whole
-        self.counted.update(scores_on_word=found.scores, reasons_on_word=found.reasons, left_out=found.left_out)
+        recomputed: Recomputed = recompute(claim, hotkey)
+        self.snapshots.compare(claim.line, claim.link, claim.document, claim.omitted - {hotkey})
+        self.counted["vectors_recomputed"] += recomputed.whole
+        self.counted.update(
+            scores_on_word=recomputed.scores, reasons_on_word=recomputed.reasons, left_out=recomputed.left_out
+        )
         opened = sum(one.block > claim.link.block for one in claim.state.shared.rounds)
-        self.word["rounds open at a vector and frozen behind it"] += opened
+        self.on_word["rounds open at a vector and frozen behind it"] += opened
 
 
 def _since_before(link: WeightsLink, state: State) -> int | None:

@@ -20,15 +20,15 @@ class KindPage(NamedTuple):
 
     explained: Callable[[Page, Rules, Any, str], None]
     subject: Callable[[TaskDocument], str]
-    came_to: Callable[[GroupOutcome], str]
+    outcome_line: Callable[[GroupOutcome], str]
     dispatches: Callable[[Sequence[DispatchDocument]], None]
 
 
 PAGES: Final[Mapping[str, KindPage]] = {
     "assessment": KindPage(
-        assessment.write_assessment, assessment.subject, assessment.came_to, assessment.print_dispatches
+        assessment.write_assessment, assessment.subject, assessment.outcome_line, assessment.print_dispatches
     ),
-    "workflow": KindPage(workflow.write_workflow, workflow.subject, workflow.came_to, workflow.print_plans),
+    "workflow": KindPage(workflow.write_workflow, workflow.subject, workflow.outcome_line, workflow.print_plans),
 }
 
 

@@ -14,18 +14,24 @@ from validator.cli.kinds.page_parts import (
 )
 from validator.cli.output import cell
 from validator.cli.rendering import LISTED, Page
-from validator.kinds.assessment.explain.consensus import Consensus, FindingLine
-from validator.kinds.assessment.explain.page import AssessmentExplanation, FaultsFound, Group
-from validator.kinds.assessment.explain.quality import Product, Quality
+from validator.kinds.assessment.explanation import (
+    AssessmentExplanation,
+    Consensus,
+    FindingLine,
+    Group,
+    KnownFaults,
+    Product,
+    Quality,
+)
 from validator.protocol.round import GroupOutcome
-from validator.protocol.text import count, short
+from validator.protocol.text import count, plain, short
 from validator.scoring import Rules
 
 _KEY: Final = 8
 
 
 def write_assessment(page: Page, rules: Rules, task: AssessmentExplanation, hotkey: str) -> None:
-    """Write how the miner `hotkey` came to the task, the result of its answer, and what that was worth."""
+    """Write why the miner `hotkey` got the task, the result of its answer, and its score."""
     write_beginning(page, rules, task, f"{task.provenance} truth")
     if task.group is not None and task.gates is not None:
         _write_group(page, task.group, hotkey)
@@ -90,11 +96,11 @@ def _reporters(one: FindingLine, roles: Mapping[str, str]) -> str:
 def _write_quality(page: Page, quality: Quality) -> None:
     page.heading(f"Quality Q = {quality.quality:.4f}")
     page.rows(f"axis=name {PARTS}", quality.axes)
-    told: dict[str, list[str]] = {}
+    differences: dict[str, list[str]] = {}
     for axis in quality.axes:
-        told[f"{axis.name} missed"] = [" ".join(parts) for parts in axis.missed]
-        told[f"{axis.name} beyond the truth"] = [" ".join(parts) for parts in axis.extra]
-    page.lists(told)
+        differences[f"{axis.name} missed"] = [" ".join(parts) for parts in axis.missed]
+        differences[f"{axis.name} beyond the truth"] = [" ".join(parts) for parts in axis.extra]
+    page.lists(differences)
     page.line(f"epsilon {quality.epsilon:.4f}, the part of the evidence that holds:")
     page.rows("check=name weight> held> why~", quality.epsilon_parts, indent=4)
     if quality.below_floor:
@@ -105,8 +111,8 @@ def _write_quality(page: Page, quality: Quality) -> None:
         )
 
 
-def _write_faults(page: Page, faults: FaultsFound) -> None:
-    page.heading(f"Known faults: {faults.found} of {len(faults.faults)} found")
+def _write_faults(page: Page, faults: KnownFaults) -> None:
+    page.heading(f"Known faults: {faults.matched} of {len(faults.faults)} found")
     page.table(
         "kind~ what where~ found_at~",
         (
@@ -114,32 +120,32 @@ def _write_faults(page: Page, faults: FaultsFound) -> None:
                 fault.kind,
                 f"{fault.category}, {fault.severity}",
                 " ".join((fault.evidence_ref, *fault.cve_ids)),
-                fault.found_at or "not found",
+                fault.reported_at or "not found",
             )
             for fault in faults.faults
         ),
         most=2 * LISTED,
     )
-    page.line(f"{count(faults.beside, 'finding')} next to them; none of this is scored (SPEC 16, D-33)")
+    page.line(f"{count(faults.unmatched, 'finding')} next to them; none of this is scored (SPEC 16, D-33)")
 
 
 def _write_emission(page: Page, product: Product) -> None:
     page.heading(f"Emission {product.emission:.4f}")
     page.rows("factor=name value> why~", product.factors)
     page.line(
-        " × ".join(f"{factor.value:.4f}".rstrip("0").rstrip(".") for factor in product.factors)
+        " × ".join(plain(factor.value) for factor in product.factors)
         + f" = {product.emission:.4f}"
         + (": the answer came before t_min, so its emission is 0" if product.early else "")
     )
 
 
 def subject(task: TaskDocument) -> str:
-    """Return what is assessed, in a line."""
+    """Return the assessed bundle in a line."""
     return f"bundle {task.bundle_sha256}, provenance {task.provenance}"
 
 
-def came_to(outcome: GroupOutcome) -> str:
-    """Return what the group came to, in a line."""
+def outcome_line(outcome: GroupOutcome) -> str:
+    """Return the group's outcome in a line."""
     return (
         f"{outcome.n_valid} valid, threshold {outcome.threshold}, group verdict {cell(outcome.verdict)}, mean risk "
         f"{cell(outcome.mean_risk)}, scored against {cell(outcome.scored_verdict)} ({cell(outcome.provenance)}), "

@@ -6,8 +6,7 @@ from typing import Any, Final
 from validator.audit.documents import DispatchDocument
 from validator.cli.output import cell
 from validator.cli.rendering import Page, cells_of, columns, print_table
-from validator.kinds.explained.selection import Selection
-from validator.kinds.explained.task import Gates, TaskExplanation
+from validator.kinds.task_explanation import Gates, Selection, TaskExplanation
 from validator.protocol.reasons import GATE_NAMES, meaning_of
 from validator.protocol.text import short
 from validator.scoring import Rules
@@ -26,11 +25,11 @@ _VOID: Final = (
     "your failure rate. For rotation it was an assignment. The others of the group were scored as if you had not been "
     "in it, and nobody took your place. There is nothing to mend at your side."
 )
-_WORDS: Final = {"not_reached": "not reached", "not_applicable": "does not apply"}
+_GATE_RESULTS: Final = {"not_reached": "not reached", "not_applicable": "does not apply"}
 
 
 def write_entry(page: Page, task: TaskExplanation) -> None:
-    """Write what entered the window of a member whose answer was not scored."""
+    """Write the window entry of a member whose answer was not scored."""
     page.heading("What entered the score window")
     page.line(f"{'nothing' if task.entry is None else cell(task.entry)}: {task.entry_meaning or task.meaning}")
 
@@ -94,7 +93,9 @@ def _write_gates(page: Page, gates: Gates) -> None:
             page.line(
                 f"{dispatch.stalled:.3f} s more were measured while the validator stood still: not on your time (D-26)"
             )
-    page.line("; ".join(f"{gate.number} {gate.name} {_WORDS.get(gate.result, gate.result)}" for gate in gates.gates))
+    page.line(
+        "; ".join(f"{gate.number} {gate.name} {_GATE_RESULTS.get(gate.result, gate.result)}" for gate in gates.gates)
+    )
     subset = gates.semantic_subset
     page.line(f"{len(GATE_NAMES)} {GATE_NAMES[-1]} {'does not apply' if subset is None else f'subset {subset:.4f}'}")
     failed = any(gate.result == "failed" for gate in gates.gates)

@@ -14,8 +14,16 @@ from validator.cli.kinds.page_parts import (
 )
 from validator.cli.output import cell
 from validator.cli.rendering import Page
-from validator.kinds.workflow.explain.page import JudgedLater, PlannerGroup, WorkflowExplanation
-from validator.kinds.workflow.explain.run import Measure, OutputQuality, Run, Step, Worth
+from validator.kinds.workflow.explanation import (
+    JudgedLater,
+    Measure,
+    OutputQuality,
+    PlannerGroup,
+    Run,
+    Step,
+    WorkflowExplanation,
+    Worth,
+)
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
@@ -24,7 +32,7 @@ _KEY: Final = 16
 
 
 def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: str) -> None:
-    """Write how the miner `hotkey` came to the goal, the result of its plan, and what that was worth."""
+    """Write why the miner `hotkey` got the goal, the result of its plan, and its score."""
     write_beginning(page, rules, task, task.workflow_type, f"goal: {task.goal}")
     if task.group is not None and task.gates is not None:
         _write_group(page, task.group, hotkey)
@@ -124,8 +132,8 @@ def _write_later(page: Page, later: JudgedLater) -> None:
         page.line("it tells nothing of the planner, and nothing enters the score window")
     if later.report is None:
         return
-    found = later.report
-    page.line(f"{found.passed} of {found.total} tests passed, {found.findings} findings of the linter")
+    report = later.report
+    page.line(f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter")
     if later.quality is not None and later.entry is not None:
         page.line(f"quality {later.quality:.4f}; with it the run is worth {later.entry:.4f}")
     if later.entered_in is None:
@@ -137,23 +145,23 @@ def _write_later(page: Page, later: JudgedLater) -> None:
         _write_worth(page, later.worth)
 
 
-def _write_worth(page: Page, found: Worth) -> None:
-    page.heading(f"S of the run {found.score:.4f}")
-    page.rows(f"part=name {PARTS}", found.parts)
-    if not found.score and any(one.weight * one.value for one in found.parts):
+def _write_worth(page: Page, worth: Worth) -> None:
+    page.heading(f"S of the run {worth.score:.4f}")
+    page.rows(f"part=name {PARTS}", worth.parts)
+    if not worth.score and any(one.weight * one.value for one in worth.parts):
         page.line("S = 0.0000, as no step completed; it enters the score window")
         return
-    terms = " + ".join(f"{one.weight:.2f} × {one.value:.4f}" for one in found.parts)
-    page.line(f"S = {terms} = {found.score:.4f}; it enters the score window")
+    terms = " + ".join(f"{one.weight:.2f} × {one.value:.4f}" for one in worth.parts)
+    page.line(f"S = {terms} = {worth.score:.4f}; it enters the score window")
 
 
 def subject(task: TaskDocument) -> str:
-    """Return what was to be reached, in a line."""
+    """Return the goal in a line."""
     return f"goal {task.bundle_sha256}"
 
 
-def came_to(outcome: GroupOutcome) -> str:
-    """Return what the group came to, in a line."""
+def outcome_line(outcome: GroupOutcome) -> str:
+    """Return the group's outcome in a line."""
     return f"{outcome.n_valid} plans were run"
 
 

@@ -1,4 +1,4 @@
-"""Evidence checks of a stored attestation, without its raw answer: epsilon, and what cannot be true of it (SPEC 6).
+"""Evidence checks of a stored attestation without its raw answer: epsilon, and impossible claims (SPEC 6).
 
 Pure. Replay and verification call it, and `judge.py`.
 """
@@ -16,7 +16,7 @@ from validator.scoring import Fault, Version
 
 
 def checks_of(task: AssessmentTask, role: Role, sssa: Sssa) -> Checks:
-    """Return what is established of an answer that passed gates 1 to 6."""
+    """Return the evidence checks of an answer that passed gates 1 to 6."""
     runtime_primary = role == "primary" and is_runtime(task.skill_type)
     refs = [_place(finding.evidence_ref) for finding in sssa.analysis.findings]
     lines = {entry.path: entry.lines for entry in task.index}
@@ -30,7 +30,7 @@ def checks_of(task: AssessmentTask, role: Role, sssa: Sssa) -> Checks:
 
 
 def misstated(version: Version, expected: Expected[AssessmentTask], answer: Submission, witnesses: int) -> Fault | None:
-    """Return what the gates cannot have established of this attestation, None where all of it may be.
+    """Return the first claim about an attestation that its gates cannot have let pass, None if there is none.
 
     Args:
         version: of the round.
@@ -41,9 +41,9 @@ def misstated(version: Version, expected: Expected[AssessmentTask], answer: Subm
     task, sssa = expected.task, answer.sssa
     again = checks_of(task, answer.role, sssa)
     for name in Checks.__struct_fields__:
-        said, follows = getattr(answer.checks, name), getattr(again, name)
-        if said is not follows:
-            return Fault(f"checks.{name}", f"is {_word(said)}; {_word(follows)} follows from index and attestation")
+        stated, follows = getattr(answer.checks, name), getattr(again, name)
+        if stated is not follows:
+            return Fault(f"checks.{name}", f"is {_word(stated)}; {_word(follows)} follows from index and attestation")
     if answer.seconds > task.windows.of(answer.role).deadline:
         return Fault("seconds", "is later than the deadline, which gate 1 does not let pass")
     llm = sssa.evidence.llm_evidence
@@ -100,12 +100,12 @@ def _place(evidence_ref: str) -> EvidenceRef:
 def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:
     """Return whether a canary_match names exactly the marker's line: the last one of its file (SPEC 5)."""
     marker = EvidenceRef(path, lines.get(path), lines.get(path))
-    found = (f for f in sssa.analysis.findings if f.category == "canary_match")
-    return any(_place(finding.evidence_ref) == marker for finding in found)
+    matches = (f for f in sssa.analysis.findings if f.category == "canary_match")
+    return any(_place(finding.evidence_ref) == marker for finding in matches)
 
 
 def fault(_version: Version, task: AssessmentTask, answer: Submission) -> Fault | None:
-    """Return what does not hold of a stored attestation, None where all of it fits."""
+    """Return the first fault of a stored attestation, None if it belongs to its dispatch and is signed."""
     skill = answer.sssa.skill
     dispatched = (task.skill_type, task.bundle_sha256, task.nonce)
     if (skill.skill_type, skill.bundle_sha256.lower(), skill.nonce.lower()) != dispatched:

@@ -63,7 +63,7 @@ def dearest_cost() -> float:
 
 
 def dearest_answer(share: int) -> tuple[Expected[AssessmentTask], bytes]:
-    """Return a legal answer of one `share`-th of what is allowed, and what it answers."""
+    """Return a legal answer with one `share`-th of each limit, and its dispatch."""
     signer = Signer.from_uri("//Dearest")
     task = AssessmentTask("dearest", _TYPE, 0, _NONCE, _NONCE, _NONCE, Windows((0, 2), (0, 2)), "none", None, None, ())
     probes = probe_values(_NONCE)
@@ -96,7 +96,7 @@ def _analysis(share: int) -> Analysis:
 
 
 def _trace_files(probes: ProbeEvidence, records: int) -> dict[str, bytes]:
-    """Return trace files with so many records, nearly all different file accesses of as many values as allowed."""
+    """Return trace files with that many records, nearly all of them different file accesses at the limit of values."""
     files: dict[str, list[str]] = {name: [] for name in trace_names(_TYPE)}
     files["network"].append(f'{{"ts":0,"domain":"{probes.dns_host}"}}')
     files["process"].append(f'{{"ts":0,"cmd":"{probes.process_echo}"}}')

@@ -26,7 +26,7 @@ def applying_gates(task: AssessmentTask, role: Role) -> Collection[int]:
 
 @dataclass(slots=True)
 class Case:
-    """An answer on its way through the gates: what arrived, and what the gates have made of it so far."""
+    """An answer on its way through the gates: the received body and its parsed parts."""
 
     expected: Expected[AssessmentTask]
     body: bytes
@@ -38,7 +38,7 @@ class Case:
     """True if gates 4, 5 and the trace half of 6 apply."""
 
     def __post_init__(self) -> None:
-        """Note what the role and the type decide."""
+        """Derive `is_runtime_primary` from role and type."""
         self.is_runtime_primary = self.expected.role == "primary" and is_runtime(self.expected.task.skill_type)
 
     @property
@@ -66,7 +66,7 @@ def parse(case: Case) -> Reason | None:
 
 
 def validity(case: Case) -> Reason | None:
-    """Gate 3: about another dispatch, signed wrongly or by another, or a model used for what is not allowed."""
+    """Gate 3: about another dispatch, wrongly signed, or with a language model used for a forbidden purpose."""
     sssa, task = case.sssa, case.expected.task
     llm = sssa.evidence.llm_evidence
     checks = (

@@ -3,7 +3,7 @@
 from typing import Final
 
 from validator.kinds.assessment.checks import fault, misstated, needs_truth
-from validator.kinds.assessment.explain.page import explain_assessment
+from validator.kinds.assessment.explanation import explain_assessment
 from validator.kinds.assessment.gates import applying_gates
 from validator.kinds.assessment.judge import completed, judge
 from validator.kinds.assessment.proof import prove

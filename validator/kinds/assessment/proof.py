@@ -16,6 +16,7 @@ from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, GroupOutcome, MemberOutcome, is_submitted
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Finding, signing_bytes
+from validator.protocol.text import cut
 from validator.protocol.times import format_time
 from validator.scoring import FindingKeys, Version, version
 
@@ -82,10 +83,10 @@ def _members(scored_by: Version, settled: ProvenTask[AssessmentTask], keys: Find
 
 
 def _by_key(keys: FindingKeys, submission: Submission | None) -> dict[str, Finding]:
-    found: dict[str, Finding] = {}
+    first: dict[str, Finding] = {}
     for finding in submission.sssa.analysis.findings if submission else ():
-        found.setdefault(keys.key(finding), finding)
-    return found
+        first.setdefault(keys.key(finding), finding)
+    return first
 
 
 def _metadata(settled: ProvenTask[AssessmentTask], members: Sequence[_Member]) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _claims(keys: FindingKeys, builder: ConsensusBuilder, valid: Sequence[_Membe
             builder.add_evidence(
                 claim.claim_id,
                 member.hotkey,
-                "not reported" if finding is None else _cut(f"{finding.evidence_ref} {finding.target_pattern}"),
+                "not reported" if finding is None else cut(f"{finding.evidence_ref} {finding.target_pattern}", SHOWN),
                 "tool_output",
                 supports=finding is not None,
                 strength=1.0,
@@ -138,11 +139,7 @@ def _origin(member: _Member, round_id: str) -> dict[str, str]:
 
 def _statement(keys: FindingKeys, finding: Finding) -> str:
     category, severity, evidence, _, target = keys.parts(finding)
-    return _cut(f"{category} | {severity} | {evidence} | {target}")  # no part holds a bar (D-2)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return cut(f"{category} | {severity} | {evidence} | {target}", SHOWN)  # no part holds a bar (D-2)
 
 
 def _tensions(keys: FindingKeys, builder: ConsensusBuilder, valid: Sequence[_Member], group: GroupOutcome) -> None:
@@ -182,7 +179,7 @@ def _kind(verdict: str, group_verdict: str | None) -> VoteType:
 
 
 def _named(keys: FindingKeys, valid: Sequence[_Member]) -> Mapping[str, str]:
-    """Return what reasons call each key: the statement of its claim."""
+    """Return the statement of each key's claim, by which reasons name the key."""
     findings = {key: finding for member in valid for key, finding in member.findings.items()}
     return {key: _statement(keys, finding) for key, finding in findings.items()}
 
@@ -206,12 +203,12 @@ def _dissent(
             member.hotkey, FINAL, [member.outcome.reason], "procedural", None, FAILED_SEVERITY, resolution
         )
         return
-    found, theirs = set(member.findings), set(group.finding_keys)
+    own, theirs = set(member.findings), set(group.finding_keys)
     builder.record_dissent(
         member.hotkey,
         FINAL,
-        [f"missed {named[key]}" for key in sorted(theirs - found)]
-        + [f"extra {named[key]}" for key in sorted(found - theirs)],
+        [f"missed {named[key]}" for key in sorted(theirs - own)]
+        + [f"extra {named[key]}" for key in sorted(own - theirs)],
         "full" if kind is VoteType.DISAGREE else "partial",
         member.submission.sssa.analysis.verdict,
         max(0.0, 1.0 - member.outcome.consensus),

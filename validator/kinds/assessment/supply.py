@@ -47,14 +47,14 @@ class Bundles:
         submitted = None
         if self.submitted is not None:  # not next to a canary: the type keeps a task of the source
             submitted = await self.submitted([one for one in ASSESSED_TYPES if one not in with_canary_slot])
-        left_s = FETCH_S
+        remaining_s = FETCH_S
         for types, skill_type in zip(range(len(ASSESSED_TYPES), 0, -1), ASSESSED_TYPES, strict=True):
-            extra = await self._made(skill_type) if skill_type in with_canary_slot else None
+            extra = await self.canary(skill_type) if self.canary and skill_type in with_canary_slot else None
             if submitted is not None and submitted.task.skill_type is skill_type:
                 extra = submitted
             began = loop.time()
-            filled = await self._slots(rules, skill_type, order, extra, left_s / types)
-            left_s -= loop.time() - began
+            filled = await self._slots(rules, skill_type, order, extra, remaining_s / types)
+            remaining_s -= loop.time() - began
             for slot, sourced in enumerate(filled):
                 nonce = sourced.nonce or self.random.token(NONCE_BYTES)
                 task = await asyncio.to_thread(pack_task, rules, round_id, slot, sourced, nonce)
@@ -63,13 +63,10 @@ class Bundles:
                     packed.append(marked._replace(sourced=sourced is not extra))
         return packed
 
-    async def _made(self, skill_type: SkillType) -> SourcedTask | None:
-        return None if self.canary is None else await self.canary(skill_type)
-
     async def _slots(
         self, rules: Rules, skill_type: SkillType, order: Order, extra: SourcedTask | None, within_s: float
     ) -> list[SourcedTask]:
-        """Return what fills a type's slots: tasks of the source, and at a drawn place a canary or a submitted one.
+        """Return the tasks of a type's slots: those of the source, and at a drawn place `extra`.
 
         A task's id tells its slot to anyone who has the bundle, so the slot must not tell what it is.
         """

@@ -6,21 +6,20 @@ code later in a sandbox. Nothing is stored here: the round's dispatch and `miner
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import structlog
 
 from validator.cancellation import within
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.gates import AcceptedPlan
-from validator.kinds.workflow.step import Budget, Step, StepClient, Surroundings
+from validator.kinds.workflow.step import Budget, RunContext, Step, StepClient
 from validator.outgoing.stalls import OwnClock, StallsSince, no_stalls
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan, ancestors
-from validator.protocol.workflow_run import RunRecord, StepOutput, run_id_of
+from validator.protocol.workflow_run import RunRecord, run_id_of
 from validator.protocol.workflow_task import Tool, WorkflowTask
 from validator.scoring import Version, ceiling_of, measure, read_quality, result_of, version
 from validator.sources import Clock
@@ -60,26 +59,26 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
         ExceptionGroup: an error of the validator, whatever services do.
     """
     budget, own = Budget(ceiling_of(version, task, plan)), OwnClock(clock, stalls, clock.monotonic())
-    around = Surroundings(version, run_id, services, own, own.began, budget, workers or Here())
+    context = RunContext(version, run_id, services, own, own.began, budget, workers or Here())
     steps = {node.id: Step(node, _tool(task, node)) for node in plan.nodes}
     try:
         limit_s = version.rules.workflow.run * task.constraints.max_latency_seconds
-        await within(own, limit_s, _all_steps(plan, steps, around))
+        await within(own, limit_s, _all_steps(plan, steps, context))
     except TimeoutError:
         pass  # what has not ended says so itself
-    seconds = around.moment()
+    seconds = context.moment()
     return RunRecord(
         run_version="1.0",
         run_id=run_id,
         goal_sha256=plan.task.goal_sha256,
         plan_sha256=plan_sha256 or digest(plan),
-        ceiling_tao=around.budget.ceiling,
+        ceiling_tao=context.budget.ceiling,
         seconds=seconds,
         steps=tuple(step.record(seconds) for step in steps.values()),
     )
 
 
-async def _all_steps(plan: WorkflowPlan, steps: dict[str, Step], around: Surroundings) -> None:
+async def _all_steps(plan: WorkflowPlan, steps: dict[str, Step], context: RunContext) -> None:
     before = ancestors(plan)
     ended = {node: asyncio.Event() for node in steps}
 
@@ -90,7 +89,7 @@ async def _all_steps(plan: WorkflowPlan, steps: dict[str, Step], around: Surroun
         step = steps[name]
         if all(steps[parent].outcome == Reason.STEP_SUCCEEDED for parent in parents):
             outputs = {earlier: output for earlier in before[name] if (output := steps[earlier].output) is not None}
-            await step.run(around, outputs)
+            await step.run(context, outputs)
         else:
             step.outcome = Reason.STEP_DEPENDENCY
         ended[name].set()
@@ -105,24 +104,6 @@ def _tool(task: WorkflowTask, node: PlanNode) -> Tool:
     if tool is None:
         raise ValueError(f"the plan is not valid for the task: step {node.id}")
     return tool
-
-
-class Quality(NamedTuple):
-    """A quality in [0, 1]; None when it is deferred, `reason` then says so."""
-
-    value: float | None
-    reason: Reason
-
-
-def judge_output(task: WorkflowTask, output: StepOutput | None) -> Quality:
-    """Return how good the result of a run is; 0 without a result, deferred where only running it can tell.
-
-    Args:
-        task: its type picks the rule, its reference the measure.
-        output: see `result_of`.
-    """
-    value = read_quality(task, output)
-    return Quality(value, Reason.QUALITY_DEFERRED if value is None else Reason.QUALITY_JUDGED)
 
 
 _log = structlog.get_logger()
@@ -164,7 +145,7 @@ class PlanRunner:
             workers=self.workers,
             stalls=self.stalls,
         )
-        quality = judge_output(task, result_of(plan, run))
+        quality = read_quality(task, result_of(plan, run))
         measured = measure(task, plan, run, 0.0)
         (_log.debug if measured.steps_completed == measured.total_steps else _log.info)(
             Event.WORKFLOW_RAN,
@@ -172,8 +153,8 @@ class PlanRunner:
             task_id=expected.task.task_id,
             hotkey=expected.hotkey,
             run_id=run_id,
-            reason=quality.reason,
-            quality=quality.value,
+            reason=Reason.QUALITY_DEFERRED if quality is None else Reason.QUALITY_JUDGED,
+            quality=quality,
             steps=measured.total_steps,
             completed=measured.steps_completed,
             cost_tao=measured.actual_tao,
@@ -189,5 +170,5 @@ class PlanRunner:
             plan=plan,
             plan_sha256=accepted.sha256,
             run=run,
-            quality=quality.value,
+            quality=quality,
         )

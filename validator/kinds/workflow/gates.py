@@ -21,7 +21,6 @@ from validator.scoring import (
     read_quality,
     rests_on_reference,
     result_of,
-    submission_fault,
     totals_fault,
 )
 
@@ -82,11 +81,6 @@ def completed(_version: Version, judged: Mapping[str, Judged]) -> dict[str, Pack
     return {hotkey: one.result for hotkey, one in judged.items() if isinstance(one.result, Packed)}
 
 
-def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault | None:
-    """Return what does not hold of a stored plan and its run, None where all of it fits."""
-    return submission_fault(version, task, answer)
-
-
 def needs_truth(_version: Version, task: GoalTask, answer: WorkflowSubmission) -> bool:
     """Return whether the run's quality was read with the reference; the quality of code needs a run, or is unknown."""
     return rests_on_reference(task.goal, result_of(answer.plan, answer.run))
@@ -95,7 +89,7 @@ def needs_truth(_version: Version, task: GoalTask, answer: WorkflowSubmission) -
 def misstated(
     _version: Version, expected: Expected[GoalTask], answer: WorkflowSubmission, _witnesses: int
 ) -> Fault | None:
-    """Return what the gates cannot have let pass; the run is compared with its plan by `fault`."""
+    """Return the first claim that the gates cannot have let pass; `submission_fault` compares the run with its plan."""
     if answer.seconds > expected.task.windows.of(answer.role).deadline:
         return Fault("seconds", "is later than the deadline, which gate 1 does not let pass")
     return None

@@ -1,4 +1,4 @@
-"""The consensus proof of a workflow task's group: nothing to agree on, so it says what was measured (SPEC 12, 14)."""
+"""The consensus proof of a workflow task's group: measurements, since plans are not compared (SPEC 12, 14)."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -60,7 +60,7 @@ def prove(settled: ProvenTask[GoalTask]) -> ConsensusProof | None:
 
 
 def _run(member: MemberOutcome, submission: WorkflowSubmission) -> dict[str, Any]:
-    """Return what was measured of one plan; `measured` and `score` are null while the quality is deferred."""
+    """Return the measurements of one plan; `measured` and `score` are null while the quality is deferred."""
     scored = _worth(member)
     return {
         "hotkey": member.hotkey,

@@ -110,7 +110,7 @@ def resolve(params: dict[str, Any], outputs: Mapping[str, StepOutput]) -> dict[s
 class _Resolver:
     def __init__(self, outputs: Mapping[str, StepOutput]) -> None:
         self._plain = {node: msgspec.to_builtins(output) for node, output in outputs.items()}
-        self._left = MAX_RESOLVED_PARAMS
+        self._remaining = MAX_RESOLVED_PARAMS
 
     def resolved(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -142,8 +142,8 @@ class _Resolver:
 
     def _written(self, value: Any) -> str:
         written = value if isinstance(value, str) else canonical_bytes(value).decode()
-        self._left -= len(written.encode())
-        if self._left < 0:
+        self._remaining -= len(written.encode())
+        if self._remaining < 0:
             raise UnresolvedError(f"more than {MAX_RESOLVED_PARAMS} bytes of outputs")
         return written
 
@@ -183,8 +183,8 @@ def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judge
         return Judged(Reason.STEP_SIGNATURE, None, "at `signature`")
     output_sha256 = digest(answer.output)
     if arithmetic.whole(answer.cost_tao) > most:
-        said = f"{answer.cost_tao:g} TAO, admitted were {most:g}"
-        return Judged(Reason.STEP_OVERCHARGED, answer, said, output_sha256)
+        detail = f"{answer.cost_tao:g} TAO, admitted were {most:g}"
+        return Judged(Reason.STEP_OVERCHARGED, answer, detail, output_sha256)
     return Judged(Reason.STEP_SUCCEEDED, answer, "", output_sha256)
 
 
@@ -192,7 +192,7 @@ _CUT_OFF: Final = Judged(Reason.STEP_RUN_ENDED, None, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunContext:
     """Values that all steps of a run share.
 
     Attributes:
@@ -213,7 +213,7 @@ class Surroundings:
         return self.clock.monotonic() - self.started
 
     async def judged(self, body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
-        """Return what `judge_answer` makes of a body; one that is too costly to judge is no answer."""
+        """Return the result of `judge_answer` in a worker; a body that is too costly to judge is no answer."""
         call = partial(judge_answer, body, request, hotkey, most)
         try:
             return await self.workers.run(Whose(hotkey, self.run_id), lambda: call, urgent=True)
@@ -223,7 +223,7 @@ class Surroundings:
 
 @dataclass(slots=True)
 class Step:
-    """A step on its way; whatever interrupts it, `record` tells how far it came.
+    """A step in progress; `record` has its attempts so far at any time.
 
     Attributes:
         attempts: those that have ended.
@@ -241,7 +241,7 @@ class Step:
     open_since: float | None = None
     detail: str = ""
 
-    async def run(self, around: Surroundings, outputs: Mapping[str, StepOutput]) -> None:
+    async def run(self, context: RunContext, outputs: Mapping[str, StepOutput]) -> None:
         """Try until an attempt succeeds or none is left.
 
         After the declared retries one more follows when the last attempt's connection broke before any byte of the
@@ -256,10 +256,10 @@ class Step:
         declared = 1 + self.node.error_handling.retry_count
         outcome = None
         while outcome is None or self._again(outcome, declared):
-            if not await around.budget.admit(most):
+            if not await context.budget.admit(most):
                 outcome = outcome or Reason.STEP_BUDGET
                 break
-            outcome = await self._attempt(around, params, most)
+            outcome = await self._attempt(context, params, most)
         self.outcome = outcome
 
     def record(self, now: float) -> StepRecord:
@@ -275,12 +275,12 @@ class Step:
             return False
         return tried < declared or (tried == declared and outcome == Reason.STEP_CONNECTION)
 
-    async def _attempt(self, around: Surroundings, params: dict[str, Any], most: float) -> Reason:
-        """Call the service once; record the result of it and settle what it costs."""
+    async def _attempt(self, context: RunContext, params: dict[str, Any], most: float) -> Reason:
+        """Call the service once, record the attempt and settle its cost."""
         timeout_s = self.node.error_handling.timeout_seconds
         request = msgspec.json.encode(
             StepRequest(
-                run_id=around.run_id,
+                run_id=context.run_id,
                 node_id=self.node.id,
                 attempt=len(self.attempts) + 1,
                 service=self.tool.service,
@@ -290,20 +290,20 @@ class Step:
                 timeout_seconds=timeout_s,
             )
         )
-        self.open_since = around.moment()
+        self.open_since = context.moment()
         try:
             reply = await within(
-                around.clock, timeout_s, around.services.call(self.tool, request, timeout_s, around.clock.stalls)
+                context.clock, timeout_s, context.services.call(self.tool, request, timeout_s, context.clock.stalls)
             )
         except TimeoutError:
             reply = StepReply(Reason.STEP_TIMEOUT, b"")
-        ended = around.moment()
+        ended = context.moment()
         if reply.reason is None:
-            judged = await around.judged(reply.body, request, self.tool.hotkey, most)
+            judged = await context.judged(reply.body, request, self.tool.hotkey, most)
         else:
             judged = Judged(reply.reason, None, reply.detail)
         cost = 0.0 if judged.answer is None else min(arithmetic.whole(judged.answer.cost_tao), most)
-        around.budget.settle(most, cost)
+        context.budget.settle(most, cost)
         self.attempts.append(_attempt(self.open_since, ended, judged, cost, reply.body))
         self.open_since = None
         if judged.outcome == Reason.STEP_SUCCEEDED and judged.answer is not None:

@@ -1,25 +1,32 @@
-"""Explanation of a plan's steps, of the numbers that its run was measured at, and of its score (SPEC 12)."""
+"""Explanation of one workflow task: a miner's plan, its run step by step, and its score (SPEC 12)."""
 
+from datetime import datetime
 from typing import Final
 
 from msgspec import UNSET
 
-from validator.kinds.explained.task import Part
+from validator.kinds.task_explanation import Part, TaskExplanation, TaskFacts, explain_task
+from validator.kinds.workflow.gates import applying_gates
+from validator.protocol.answer import Role
 from validator.protocol.canonical import canonical_bytes, digest
+from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import WorkflowOutcome
+from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput, WorkflowOutcome
 from validator.protocol.sssa import Document
-from validator.protocol.text import count, plain
+from validator.protocol.text import count, cut, plain
+from validator.protocol.waiting_work import CodeCheck
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
-from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord, WorkflowRun
+from validator.protocol.workflow_run import Attempt, CodeReport, RunRecord, StepOutput, StepRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import (
     Addend,
     Penalty,
     Version,
     criteria_met,
+    fill_run,
     keys_met,
+    measure,
     penalties,
     read_quality,
     result_of,
@@ -65,7 +72,7 @@ class Step(Document, frozen=True):
 
 
 class Run(Document, frozen=True):
-    """The plan and the whole run; totals as declared, `ceiling_tao` what the run was allowed to cost."""
+    """The plan and the whole run; totals as declared, `ceiling_tao` is the most that the run could cost."""
 
     run_id: str
     plan_sha256: str
@@ -93,7 +100,7 @@ def _step(plan: WorkflowPlan, node: PlanNode, step: StepRecord, *, is_result: bo
         service=node.service,
         action=node.action,
         after=tuple(edge.source for edge in plan.edges if edge.target == node.id),
-        params=_cut(canonical_bytes(node.params).decode()),
+        params=cut(canonical_bytes(node.params).decode(), SHOWN),
         estimated_cost=node.estimated_cost,
         estimated_latency=node.estimated_latency,
         retries=node.error_handling.retry_count,
@@ -103,13 +110,9 @@ def _step(plan: WorkflowPlan, node: PlanNode, step: StepRecord, *, is_result: bo
         detail=step.detail,
         attempts=step.attempts,
         output_sha256=None if step.output is None else digest(step.output),
-        output=None if step.output is None else _cut(text_of(step.output)),
+        output=None if step.output is None else cut(text_of(step.output), SHOWN),
         is_result=is_result,
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 _NOUNS: Final = {"unplanned": "unplanned retry", "timeouts": "timeout", "hard_failures": "hard failure"}
@@ -147,7 +150,7 @@ class Worth(Document, frozen=True):
 
 
 def explain_measured(run: WorkflowRun) -> tuple[Measure, ...]:
-    """Return what the formula takes of a run, next to the limits."""
+    """Return the measured values of a run that enter its score, with their limits."""
     return (
         Measure("steps", run.steps_completed, run.total_steps, "completed, of the plan's or the task's required steps"),
         Measure("cost", run.actual_tao, run.max_budget_tao, "TAO, of the task's budget"),
@@ -170,7 +173,7 @@ def explain_output(version: Version, task: WorkflowTask, submission: WorkflowSub
         return OutputQuality(submission.quality, "no step that ends the plan gave an output", ())
     match task.type:
         case "rag":
-            return OutputQuality(submission.quality, _words(task, output), ())
+            return OutputQuality(submission.quality, _shared_words(task, output), ())
         case "agent":
             criteria = task.reference.given("checklist")
             met = criteria_met(criteria, output)
@@ -202,12 +205,12 @@ def _part(part: Addend, why: str) -> Part:
     return Part(*part, why)
 
 
-def _penalties(found: tuple[Penalty, ...]) -> str:
-    taken = [f"{plain(one.weight)} × {count(one.times, _NOUNS[one.name])}" for one in found if one.times]
+def _penalties(applied: tuple[Penalty, ...]) -> str:
+    taken = [f"{plain(one.weight)} × {count(one.times, _NOUNS[one.name])}" for one in applied if one.times]
     return " − ".join(["1", *taken]) if taken else "no unplanned retry, timeout or hard failure"
 
 
-def _words(task: WorkflowTask, output: StepOutput) -> str:
+def _shared_words(task: WorkflowTask, output: StepOutput) -> str:
     common, expected, given = words_shared(task.reference.given("text"), output.text or "")
     lengths = f"({expected} of the reference + {given} of the output)"
     return f"ROUGE-L over words: {common} in common, in their order; 2 × {common} / {lengths}"
@@ -235,3 +238,147 @@ def _code(version: Version, task: WorkflowTask, output: StepOutput, quality: flo
         f"{plain(rules.tests)} × share of the task's tests passed + {plain(rules.lint)} × max(0, 1 − "
         f"{plain(rules.finding)} × lint findings), as the sandbox found"
     )
+
+
+class JudgedLater(Document, frozen=True):
+    """A check of a plan's code.
+
+    Attributes:
+        state: pending, running, done or inconclusive.
+        attempts: tries that were begun.
+        due_at: not tried before.
+        reason, meaning: of the end, or of the last try; None before the first.
+        report: what the tests and the linter found; this and the next three are None until it is done.
+        quality: of the output, from the report.
+        measured, worth: of the run with that quality.
+        entry: what enters the score window, or entered it.
+        entered_in: the round with which it did; None until one has.
+    """
+
+    check_id: str
+    state: WorkState
+    attempts: int
+    due_at: datetime
+    reason: Reason | None
+    meaning: str | None
+    detail: str | None
+    report: CodeReport | None
+    quality: float | None
+    measured: tuple[Measure, ...] | None
+    worth: Worth | None
+    entry: float | None
+    entered_in: int | None
+
+
+def explain_later(
+    version: Version, task: WorkflowTask, submission: WorkflowSubmission, check: CodeCheck
+) -> JudgedLater:
+    """Return the check, its score with the parts that make it; `version` is that of the answer's round."""
+    filled = None
+    if check.report is not None:
+        measured = measure(task, submission.plan, submission.run, 0.0)
+        filled = fill_run(version, measured, check.report)
+    return JudgedLater(
+        check_id=check.work_id,
+        state=check.state,
+        attempts=check.attempts,
+        due_at=check.due_at,
+        reason=check.reason,
+        meaning=meaning_of(check.reason),
+        detail=check.detail,
+        report=check.report,
+        quality=filled.measured.output_quality if filled else None,
+        measured=explain_measured(filled.measured) if filled else None,
+        worth=explain_worth(version, filled) if filled else None,
+        entry=check.score,
+        entered_in=check.entered_in,
+    )
+
+
+class PlannerLine(Document, frozen=True):
+    """One member of the group; steps and quality only of plans that were run, quality None while it is deferred."""
+
+    hotkey: str
+    uid: int | None
+    role: Role
+    reason: Reason
+    steps_completed: int | None
+    steps: int | None
+    quality: float | None
+    entry: float | None
+
+
+class PlannerGroup(Document, frozen=True):
+    """Other planners of the same goal; plans are not compared with each other."""
+
+    mode: Mode
+    n_valid: int
+    members: tuple[PlannerLine, ...]
+
+
+class WorkflowExplanation(TaskExplanation, frozen=True, tag="workflow"):
+    """A workflow task as one miner met it.
+
+    Attributes:
+        goal_sha256: what a plan is bound to; `goal` and `workflow_type` of the task.
+        group: None for a void or skipped task.
+        run: its plan and the run of it; None where a gate failed. The next three are None then, too.
+        measured: values against their limits; None while the quality is deferred.
+        worth: the parts of S; None while the quality is deferred.
+        later: the result of its code after the round; None where nothing was deferred.
+    """
+
+    goal_sha256: str
+    goal: str
+    workflow_type: str
+    group: PlannerGroup | None
+    run: Run | None
+    measured: tuple[Measure, ...] | None
+    quality: OutputQuality | None
+    worth: Worth | None
+    later: JudgedLater | None
+
+
+def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str) -> WorkflowExplanation | None:
+    """Return the task as `hotkey` met it, None if it was no candidate."""
+    common = explain_task(frozen, facts, hotkey, applying_gates)
+    if common is None:
+        return None
+    task = facts.task
+    workflow = task.goal
+    ran = (s for s in facts.results.answers(task.task_id, WorkflowSubmission) if s.hotkey == hotkey)
+    submission, scored = next(ran, None), facts.member(hotkey)
+    outcome = scored.workflow if isinstance(scored, RanMember) else None
+    check = next((one for one in facts.checks if one.hotkey == hotkey), None)
+    return WorkflowExplanation(
+        **common,
+        goal_sha256=task.bundle_sha256,
+        goal=workflow.goal,
+        workflow_type=workflow.type,
+        group=_group(frozen, facts) if facts.state == "settled" else None,
+        run=explain_run(submission.plan, submission.run) if submission else None,
+        measured=explain_measured(outcome.measured) if outcome else None,
+        quality=explain_output(facts.version, workflow, submission) if submission else None,
+        worth=explain_worth(facts.version, outcome) if outcome else None,
+        later=explain_later(facts.version, workflow, submission, check) if submission and check else None,
+    )
+
+
+def _group(frozen: RoundInput, facts: TaskFacts[GoalTask]) -> PlannerGroup:
+    uids = {neuron.hotkey: neuron.uid for neuron in frozen.snapshot.neurons}
+    ran = {s.hotkey: s for s in facts.results.answers(facts.outcome.task_id, WorkflowSubmission)}
+
+    def line(member: MemberOutcome) -> PlannerLine:
+        submission = ran.get(member.hotkey)
+        return PlannerLine(
+            hotkey=member.hotkey,
+            uid=uids.get(member.hotkey),
+            role=member.role,
+            reason=member.reason,
+            steps_completed=sum(step.completed for step in submission.run.steps) if submission else None,
+            steps=len(submission.run.steps) if submission else None,
+            quality=submission.quality if submission else None,
+            entry=member.window_entry,
+        )
+
+    return PlannerGroup(facts.outcome.mode, facts.outcome.n_valid, tuple(line(member) for member in facts.members))
