@@ -6,10 +6,8 @@ from typing import Any, cast
 import msgspec
 import rfc8785
 
-from validator.protocol import typed
 from validator.protocol.round import Components
 from validator.protocol.sssa import EvidenceRefError
-from validator.protocol.strict_json import parse_untyped
 from validator.scoring import Claims
 
 _LINES = re.compile(r"L([1-9][0-9]{0,8})(?:-L([1-9][0-9]{0,8}))?", re.ASCII)
@@ -25,13 +23,6 @@ def signed_bytes(document: Any) -> bytes:
     plain = msgspec.to_builtins(document)
     del plain["signature"]["value"]
     return rfc8785.dumps(plain)
-
-
-def read(data: bytes, kind: Any) -> Any:
-    """The document, always looked through for duplicate keys (an exception where it is none)."""
-    value = typed.decode(data, kind)
-    parse_untyped(data)
-    return value
 
 
 def evidence_form(text: str) -> str:

@@ -11,7 +11,6 @@ import pytest
 from builders import finding, make_answer, make_task
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_forms import read
 
 from validator.protocol import limits, strict_json
 from validator.protocol.answer import Answer, parse_answer
@@ -203,50 +202,6 @@ def test_a_struct_has_an_error_for_each_fault(data: bytes, kind: type[JsonError]
     with pytest.raises(kind) as caught:
         decode(data, Outer, limit=10_000)
     assert said in str(caught.value)
-
-
-members = st.sampled_from(
-    [
-        '"x":1.5',
-        '"x":-0',
-        '"\\u0078":0.5',
-        '"x":1e400',
-        '"names":{}',
-        '"names":{"a":1}',
-        '"names":{"a":1,"\\u0061":2}',
-        '"names":{"\\"":1}',
-        '"names":{"\\\\":1,"\\\\\\"":2}',
-        '"names":{"":1,"":2}',
-        '"names":{"é":1,"\\u00e9":1}',
-    ]
-)
-inners = st.builds(
-    lambda parts, gap: f"{{{gap}" + f"{gap},{gap}".join(parts) + f"{gap}}}",
-    st.lists(members, min_size=1, max_size=4),
-    gaps,
-)
-outers = st.builds(
-    lambda listed_, notes, gap: listed([f'"inner":[{",".join(listed_)}]', *notes], gap).replace("[", "{", 1)[:-1] + "}",
-    st.lists(inners, max_size=3),
-    st.lists(
-        st.sampled_from(['"note":null', '"note":"\\""', '"note":"a,b\\\\"', '"n\\u006fte":"[{"']),
-        min_size=1,
-        max_size=2,
-    ),
-    gaps,
-)
-
-
-@given(outers)
-def test_a_struct_is_accepted_exactly_when_the_reader_that_always_looks_for_duplicates_accepts_it(text: str) -> None:
-    data = text.encode()
-    try:
-        expected = read(data, Outer)
-    except (DuplicateKeyError, msgspec.MsgspecError) as error:
-        with pytest.raises(DuplicateKeyError if isinstance(error, DuplicateKeyError) else SchemaError):
-            decode(data, Outer, limit=10**4)
-    else:
-        assert repr(decode(data, Outer, limit=10**4)) == repr(expected)
 
 
 class Lenient(Document, frozen=True):
