@@ -68,7 +68,7 @@ class Report(NamedTuple):
 
 
 def report_of(population: Population, results: Sequence[Result]) -> Report:
-    """Return what the runs of a population come to."""
+    """Return the summary of a population's runs."""
     rows = [
         _row(
             group.name,

@@ -60,7 +60,7 @@ class Laboratory:
         redone: tuple[str, float] = ("", 0.0),
         omitted: Collection[int] = (),
     ) -> Answer:
-        """Return what an analyst says of a task.
+        """Return an analyst's answer to a task.
 
         Args:
             latent: the task.

@@ -142,7 +142,7 @@ def _plain_member(  # noqa: C901, PLR0915 - every sentence in its order
     sssa, found, answer_score, event = one["sssa"], None, None, None
     hits = said_findings = 0
     if sssa and faults is not None:
-        found, false_alarms = _plain_found(faults, sssa)
+        found, false_alarms = _plain_matches(faults, sssa)
         hits = sum(found)
         said_findings = hits + false_alarms
     elif sssa and keys is not None:
@@ -219,7 +219,7 @@ def _pep503(name: str) -> str:
     return "-".join(part for i, part in enumerate(name.lower().split("-")) if part or i == 0)
 
 
-def _plain_found(faults: list[Json], sssa: Json) -> tuple[list[bool], int]:
+def _plain_matches(faults: list[Json], sssa: Json) -> tuple[list[bool], int]:
     """Return a flag for each fault that is found, and the number of distinct keys that name none."""
     findings = [one for one in sssa["analysis"]["findings"] if one["category"] != "canary_match"]
     naming = {

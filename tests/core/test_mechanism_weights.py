@@ -52,7 +52,7 @@ def reason(flags: int = 0, **changes: Any) -> str | None:
     return plan.unpaid.get("m", {}).get("declarative")
 
 
-def test_the_first_reason_in_the_order_of_the_rule_is_told() -> None:
+def test_the_first_reason_in_the_order_of_the_rule_counts() -> None:
     changes: list[tuple[str, dict[str, Any]]] = [
         ("execution", {"execution_fails": 3}),
         ("unproven", {"proven": False}),
@@ -75,7 +75,7 @@ def test_four_failures_of_four_are_too_few_to_tell() -> None:
     assert reason(dispatches=5, failures=3) == "failure_rate"
 
 
-def test_whoever_is_missing_is_undeclared_and_an_empty_window_needs_no_reason() -> None:
+def test_a_missing_miner_is_undeclared_and_an_empty_window_needs_no_reason() -> None:
     windows: Windows = {"a": {"declarative": [1.0] * 20, "workflow": []}, "b": {"mcp_server": [1.0]}}
     plan = V1.mechanism_weights(windows, KINDS, {"a": MinerStanding()})
     assert plan.unpaid == {"a": {"declarative": "undeclared"}, "b": {"mcp_server": "undeclared"}}

@@ -164,7 +164,7 @@ def test_each_type_has_its_rule() -> None:
         (StepOutput(None, "north west", None), 0.0),
     ],
 )
-def test_an_expected_text_is_met_as_it_stands(output: StepOutput, value: float) -> None:
+def test_an_expected_text_is_met_exactly(output: StepOutput, value: float) -> None:
     task = make_workflow("data_transform", reference={"expected_text": " north west\n"}, task_version="1.1")
     assert read_quality(task, output) == value
 

@@ -67,7 +67,7 @@ def plan_of(*tasks: AssessmentTask, primaries: str = "012", auditors: str = "34"
     return RoundPlan("5", tuple(msgspec.structs.replace(group, task_id=task.task_id) for task in tasks))
 
 
-def said(task: AssessmentTask, verdict: str = "ALLOW", findings: tuple[Finding, ...] = ()) -> Sssa:
+def attested(task: AssessmentTask, verdict: str = "ALLOW", findings: tuple[Finding, ...] = ()) -> Sssa:
     sssa = make_sssa(task, findings)
     return msgspec.structs.replace(sssa, analysis=msgspec.structs.replace(sssa.analysis, verdict=verdict))
 
@@ -95,7 +95,7 @@ def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() 
         Rejection("t1", hotkey, "primary" if hotkey == "hk2" else "auditor", reason, 3.0)
         for hotkey, reason in reasons.items()
     )
-    sssas = {hotkey: said(task) for hotkey in ("hk0", "hk1")}
+    sssas = {hotkey: attested(task) for hotkey in ("hk0", "hk1")}
     outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), rejections))
     assert {m.hotkey: m.window_entry for m in outcome.members if m.reason in reasons.values()} == dict.fromkeys(
         reasons, 0.0
@@ -114,7 +114,7 @@ def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() 
 def test_without_truth_the_group_verdict_counts_at_consensus_provenance() -> None:
     task = make_task(RAG)
     plan = plan_of(task)
-    sssas = {f"hk{i}": said(task, "BLOCK" if i < 3 else "ALLOW") for i in range(5)}
+    sssas = {f"hk{i}": attested(task, "BLOCK" if i < 3 else "ALLOW") for i in range(5)}
     outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert (outcome.groups[0].scored_verdict, outcome.groups[0].provenance) == ("BLOCK", "consensus")
     assert member(outcome, "hk0").emission.axes["alpha"] == 0.7
@@ -124,7 +124,7 @@ def test_truth_beats_the_group() -> None:
     truth = Truth("ALLOW", None, None, None, None, None, None, None)
     task = make_task(RAG, truth=truth, provenance="curated")
     plan = plan_of(task)
-    sssas = {f"hk{i}": said(task, "BLOCK" if i < 4 else "ALLOW") for i in range(5)}
+    sssas = {f"hk{i}": attested(task, "BLOCK" if i < 4 else "ALLOW") for i in range(5)}
     outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert outcome.groups[0].scored_verdict == "ALLOW"
     assert member(outcome, "hk4").emission.axes["alpha"] == 1.0
@@ -134,8 +134,8 @@ def test_truth_beats_the_group() -> None:
 def test_an_early_answer_keeps_its_vote_and_earns_nothing() -> None:
     task = make_task(RAG)
     plan = plan_of(task)
-    early = answers(task, plan, {"hk0": said(task)}, seconds=0.5)
-    rest = answers(task, plan, {f"hk{i}": said(task) for i in range(1, 5)})
+    early = answers(task, plan, {"hk0": attested(task)}, seconds=0.5)
+    rest = answers(task, plan, {f"hk{i}": attested(task) for i in range(1, 5)})
     outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(early + rest, ()))
     assert outcome.groups[0].n_valid == 5
     assert member(outcome, "hk0").window_entry == 0.0
@@ -148,7 +148,7 @@ def test_an_answer_at_t_min_is_not_early(scored_by: Version) -> None:
     task = make_task(RAG)
     plan, t_min = plan_of(task), task.windows.of("primary").t_min
     given = [
-        answers(task, plan, {f"hk{i}": said(task)}, seconds=seconds)[0]
+        answers(task, plan, {f"hk{i}": attested(task)}, seconds=seconds)[0]
         for i, seconds in enumerate((t_min - 0.001, t_min, 3.0, 3.0, 3.0))
     ]
     outcome = score_round(scored_by, frozen_input((task,)), plan, RoundResults(tuple(given), ()))
@@ -159,7 +159,7 @@ def test_an_answer_at_t_min_is_not_early(scored_by: Version) -> None:
 def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:
     void, task = make_task(RAG), make_task(RAG, task_id="t2", slot=1)
     plan = plan_of(void, task)
-    sssas = {f"hk{i}": said(task) for i in range(5)}
+    sssas = {f"hk{i}": attested(task) for i in range(5)}
     results = RoundResults(answers(task, plan, sssas), (), (VoidTask("t1", Reason.BUG_CRASH),))
     outcome = score_round(V1, frozen_input((void, task)), plan, results)
     assert [g.reason for g in outcome.groups] == [Reason.BUG_CRASH, Reason.SETTLED]
@@ -168,8 +168,8 @@ def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:
 
 def colluders(task: AssessmentTask, auditor_findings: tuple[tuple[Finding, ...], ...]) -> dict[str, Sssa]:
     lie = tuple(finding("prompt_injection", f"a.py#L{i}", severity="critical") for i in (1, 2))
-    primaries = {f"hk{i}": said(task, "BLOCK", lie) for i in range(3)}
-    return primaries | {f"hk{3 + i}": said(task, "ALLOW", own) for i, own in enumerate(auditor_findings)}
+    primaries = {f"hk{i}": attested(task, "BLOCK", lie) for i in range(3)}
+    return primaries | {f"hk{3 + i}": attested(task, "ALLOW", own) for i, own in enumerate(auditor_findings)}
 
 
 TRUTH = Truth("ALLOW", None, None, None, None, None, None, None)
@@ -216,7 +216,7 @@ def test_auditors_that_contradict_each_other_are_no_witnesses() -> None:
     task = msgspec.structs.replace(make_task(RAG), provenance="curated", truth=TRUTH)
     plan = plan_of(task)
     sssas = colluders(task, ((finding("other", "a.py#L2"),), (finding("tool_poisoning", "docs/readme.md#L1"),)))
-    changed = said(task, "REVIEW", (finding("secrets_exposure", "docs/readme.md"),))
+    changed = attested(task, "REVIEW", (finding("secrets_exposure", "docs/readme.md"),))
     analysis = msgspec.structs.replace(changed.analysis, capabilities=("exec",), risk_score=1.0)
     sssas["hk4"] = msgspec.structs.replace(changed, analysis=analysis)
     outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
@@ -229,12 +229,15 @@ def test_without_auditors_there_is_consensus_but_no_sample_counts() -> None:
     task = make_task(RAG)
     plan = plan_of(task, auditors="")
     outcome = score_round(
-        V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(3)}), ())
+        V1,
+        frozen_input((task,)),
+        plan,
+        RoundResults(answers(task, plan, {f"hk{i}": attested(task) for i in range(3)}), ()),
     )
     assert outcome.groups[0].verdict == "ALLOW"
     assert {(s.counted, s.reason) for s in outcome.samples} == {(False, "sample_no_truth")}
     task = msgspec.structs.replace(task, provenance="curated", truth=TRUTH)
-    given = RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(3)}), ())
+    given = RoundResults(answers(task, plan, {f"hk{i}": attested(task) for i in range(3)}), ())
     samples = score_round(V1, frozen_input((task,)), plan, given).samples
     assert {(s.counted, s.reason) for s in samples} == {(False, "sample_no_witnesses")}
 
@@ -251,7 +254,7 @@ def test_executions_come_first_and_the_left_out_recover_last() -> None:
     )
     frozen = frozen_input((task,), low, executions=results)
     outcome = score_round(
-        V1, frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(5)}), ())
+        V1, frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": attested(task) for i in range(5)}), ())
     )
     kinds = [(e.hotkey, e.skill_type, e.kind) for e in outcome.reputation]
     assert kinds[:2] == [("hk1", PYTHON, "rerun_pass"), ("hk1", PYTHON, "rerun_fail")]
@@ -267,7 +270,7 @@ def test_the_same_inputs_give_the_same_bytes() -> None:
         tuple(
             a
             for task in tasks
-            for a in answers(task, plan, {hotkey: said(task, findings=(finding(),)) for hotkey in HOTKEYS})
+            for a in answers(task, plan, {hotkey: attested(task, findings=(finding(),)) for hotkey in HOTKEYS})
         ),
         (),
     )

@@ -91,7 +91,7 @@ def test_tables_pictures_and_pages_say_what_holds(tmp_path: Path) -> None:
         written("nothing", answers)
 
 
-def test_values_that_never_come_are_told() -> None:
+def test_infinite_values_are_counted_as_never() -> None:
     assert shown([1.0, 1.0]) == "1 ± 0"
     assert shown([1.0, 1.0, float("inf")]) == "1 ± 0 (never in 1 of 3)"
     assert shown([float("inf")]) == "never"

@@ -29,7 +29,7 @@ def test_a_whole_file_is_named_by_any_place_in_it() -> None:
     assert match_faults([fault("a.md")], [named("b.md"), named("a.md#L900")]) == ((1,), (0,))
 
 
-def test_an_advisory_is_named_wherever_the_pin_stands() -> None:
+def test_an_advisory_is_named_wherever_the_pin_is() -> None:
     pin = [fault("requirements.txt#L3", "dependency_cve", ("CVE-2018-18074",))]
     other = named("requirements.txt#L3", "dependency_cve", ("CVE-2019-11236",))
     same = named("setup.cfg", "dependency_cve", ("cve-2018-18074", "CVE-2020-1"))
@@ -53,7 +53,7 @@ places = st.builds(
 
 
 @given(st.lists(places, max_size=8), st.lists(places, max_size=8))
-def test_no_finding_is_used_twice_and_none_that_names_a_fault_is_beside(known: list[str], said: list[str]) -> None:
+def test_no_finding_is_used_twice_and_none_that_names_a_fault_is_unplanted(known: list[str], said: list[str]) -> None:
     found = match_faults([fault(place) for place in known], [named(place) for place in said])
     used = [by for by in found.by if by is not None]
     assert len(found.by) == len(known)

@@ -112,7 +112,7 @@ def test_a_task_comes_back_from_its_bytes(task: RoundTask) -> None:
 
 
 @given(MEMBERS)
-def test_what_a_dispatch_came_to_comes_back_from_its_bytes(member: MemberOutcome) -> None:
+def test_an_outcome_of_a_dispatch_comes_back_from_its_bytes(member: MemberOutcome) -> None:
     assert msgspec.json.decode(canonical_bytes(member), type=MemberOutcome) == member
 
 

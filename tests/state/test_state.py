@@ -50,13 +50,13 @@ def test_a_type_that_is_missing_in_more_than_half_of_the_rounds_is_not_declared(
     assert not Declarations(seen, counted=True).holds(1)
 
 
-def test_flags_that_rounds_before_a_log_raised_stand_beside_those_of_the_log() -> None:
+def test_flags_that_rounds_before_a_log_raised_are_added_to_those_of_the_log() -> None:
     name = SkillType.DECLARATIVE
     pairs = {name: Pair(window=Window().entered(1, "t", 1.0), counts=((69, 1, 1), (70, 2, 1), (99, 4, 2)))}
     state = State({"a": Miner(pairs=pairs, flags=(ClearedFlag(name, "1"),), earlier=2)})
-    stands = standing_of(V1, state, ["a"], Declarations((), counted=False), following=100)["a"]
-    assert stands.collusion_flags == 3
-    of_type = stands.types[str(name)]
+    standing = standing_of(V1, state, ["a"], Declarations((), counted=False), following=100)["a"]
+    assert standing.collusion_flags == 3
+    of_type = standing.types[str(name)]
     assert (of_type.dispatches, of_type.failures) == (6, 3), "of the thirty rounds before the next one"
 
 

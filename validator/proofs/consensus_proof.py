@@ -136,7 +136,7 @@ def _claim_consensus(
 
 
 def _current_claims(claims: Sequence[Claim], *, replaced: bool) -> Iterator[Claim]:
-    """Yield the claims that are active and that no later one takes the place of."""
+    """Yield the active claims that no later one replaces."""
     revised = {claim.parent_claim_id for claim in claims}
     latest = {claim.author: claim.claim_id for claim in claims}
     for claim in claims:
@@ -166,7 +166,7 @@ _CHECKSUM_DIGITS: Final = 16
 
 @dataclass(slots=True)
 class ConsensusProof:
-    """The answer that a group or a debate agreed on, who did not, and why (ProofError: a value out of range).
+    """The answer of a group or a debate, with votes, dissents and evidence (ProofError: a value out of range).
 
     Attributes:
         proof_id: `proof-<debate>`.
@@ -244,7 +244,7 @@ class ConsensusProof:
         return {vote.agent: vote.confidence for vote in self.votes}
 
     def get_blind_spots(self) -> list[str]:
-        """Return what may be overlooked, plain text: grave dissents with an alternative, tensions, a low ratio."""
+        """Return possible blind spots as plain text: grave dissents with an alternative, tensions, a low ratio."""
         spots = [
             f"Alternative view of {dissent.agent}: {dissent.alternative_view}"
             for dissent in self.dissents
@@ -413,7 +413,7 @@ def _correlation_lines(statements: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _partial(proof: ConsensusProof) -> Iterator[str]:
-    """Yield on how many claims there is agreement, and a row for every claim, also for those that were replaced."""
+    """Yield the number of agreed claims, and a row per claim, replaced ones included."""
     by_claim = {one.claim_id: one for one in proof.get_partial_consensus()}
     if not proof.claims:
         yield "*None*"

@@ -37,7 +37,7 @@ class Unsealed:
 
     @classmethod
     def of(cls, proof: ConsensusProof) -> Self:
-        """Return what is sealed of a proof (NotCanonicalError: the proof holds what JSON cannot carry)."""
+        """Return the unsealed form of a proof (NotCanonicalError: the proof holds what JSON cannot carry)."""
         content = proof.to_dict()
         written = {name: canonical_bytes(value) for name, value in content.items() if not isinstance(value, list)}
         written |= {name: _listed(value) for name, value in content.items() if isinstance(value, list)}
@@ -141,7 +141,7 @@ def document_bytes(document: dict[str, Any]) -> bytes:
 
 
 def require_readable(data: bytes) -> None:
-    """Refuse a proof that nobody could check, because it is larger than what is read (ProofError: naming the bound)."""
+    """Refuse a proof that is larger than what a verifier reads (ProofError: naming the bound)."""
     if len(data) > MAX_DOCUMENT:
         raise ProofError(f"it would have {len(data)} bytes, at most {MAX_DOCUMENT} can be checked")
     if has_more_values(data, MAX_JSON_VALUES):
@@ -149,7 +149,7 @@ def require_readable(data: bytes) -> None:
 
 
 def verify_document(data: bytes, hotkey: str | None = None, *, held: bool = True) -> Verified:
-    """Return what the file in `data` proves, everything computed anew: sums, and what follows from votes and evidence.
+    """Return the verified proof in `data`, with all sums and all that follows from votes and evidence recomputed.
 
     Without a `hotkey` the document's own word is taken, and documents without a signature; the last line break may be
     missing. Who makes the proof again need not have it `held` to its votes.
@@ -187,10 +187,10 @@ def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
 
 
 def require_signer(document: dict[str, Any], hotkey: str | None) -> str | None:
-    """Return who signed the document's digest, None for a document without a signature, where no `hotkey` is asked for.
+    """Return the signer of the document's digest; None for an unsigned document where no `hotkey` is required.
 
     Raises:
-        TouchedError: nobody did, or somebody else.
+        TouchedError: unsigned, or signed by another key.
     """
     if document["signature"] is None:
         if hotkey is not None:
@@ -249,7 +249,7 @@ def _compare(document: dict[str, Any], rebuilt: dict[str, Any], proof: Consensus
 
 
 def _hold(document: dict[str, Any], rebuilt: dict[str, Any], proof: ConsensusProof) -> None:
-    """Raise TouchedError at the first field that votes and evidence do not give."""
+    """Raise TouchedError at the first field that does not follow from votes and evidence."""
     wrong = next((doubt for doubt in doubts(proof) if doubt.level == "wrong"), None)
     if wrong is not None:
         raise TouchedError(wrong.place, wrong.what)

@@ -20,7 +20,7 @@ _DISSENTS: Final = {
 
 
 def group_faults(proof: ConsensusProof) -> Iterator[tuple[str, str]]:
-    """Yield place and fault of what does not follow in the proof of an assessment's or a workflow task's group."""
+    """Yield place and fault of each contradiction in the proof of a group."""
     valid = _valid(proof)
     agreeing = sum(vote.vote is VoteType.AGREE for vote in proof.votes)
     reached = valid is not None and len(valid) >= LEAST_VALID and 2 * agreeing > len(valid)
@@ -39,7 +39,7 @@ def group_faults(proof: ConsensusProof) -> Iterator[tuple[str, str]]:
 
 
 def _valid(proof: ConsensusProof) -> list[str] | None:
-    """Return who passed the gates, sorted; None without a verdict, where votes do not tell."""
+    """Return the valid members, sorted; None without a verdict, where votes do not show them."""
     if proof.final_claim == NO_VERDICT:
         return None
     return sorted(vote.agent for vote in proof.votes if vote.vote is not VoteType.ABSTAIN)
@@ -88,7 +88,7 @@ _LISTS: Final = (("supporting_agents", SUPPORTING), ("dissenting_agents", DISSEN
 
 
 class Doubt(NamedTuple):
-    """Something about a proof that does not follow.
+    """A field of a proof that does not follow from its votes and evidence.
 
     Attributes:
         place: path of the field.
@@ -103,7 +103,7 @@ class Doubt(NamedTuple):
 
 
 def doubts(proof: ConsensusProof) -> Iterator[Doubt]:
-    """Yield what does not follow in a proof, fields in the order of SPEC 14; the cost is linear.
+    """Yield the doubts about a proof, fields in the order of SPEC 14; the cost is linear.
 
     A proof whose metadata have `kind` group, workflow or debate is made by this program and has all that is needed.
     Another producer's may lack votes, name an agent's earlier votes or bring its own confidence: what then cannot

@@ -44,7 +44,7 @@ def shallow(document: Struct) -> dict[str, Any]:
 
 @cache
 def deciding(kind: type[Struct]) -> Callable[[Struct], tuple[Any, ...]]:
-    """Return what takes those parts out of a document of this class, which is plain."""
+    """Return a function that extracts the deciding parts of a document of this plain class."""
     described = _struct(kind)
     paths = kind.__struct_fields__ if described is None else tuple(_paths(described, ""))
     if not paths:
@@ -54,7 +54,7 @@ def deciding(kind: type[Struct]) -> Callable[[Struct], tuple[Any, ...]]:
 
 
 def _struct(kind: type[Struct]) -> inspect.StructType | None:
-    """Return what is known of a class; nothing of one that nothing is ever decoded to."""
+    """Return msgspec's description of a class; None for one that is never decoded to."""
     try:
         described = typed.info(kind)
     except TypeError:
@@ -190,7 +190,7 @@ def _values(keyed: dict[Any, Any]) -> Iterable[Any]:
 
 
 def _parts(value: Any) -> Sequence[Any]:
-    """Return what decides how anything else is written."""
+    """Return the parts that decide how any other value is written."""
     kind: Any = type(value)
     if isinstance(value, Struct) and is_plain(kind):
         return deciding(kind)(value)

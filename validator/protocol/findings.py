@@ -133,7 +133,7 @@ def match_faults(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -
         if fault not in by and finding not in used:
             by[fault] = finding
             used.add(finding)
-    # A fault that several findings name, or one finding that names several, is nobody's false alarm.
+    # A fault that several findings name, or one finding that names several, is no false alarm.
     naming = {finding for _, _, finding in pairs}
     return FaultMatches(
         tuple(by.get(i) for i in range(len(planted))), tuple(i for i in range(len(reported)) if i not in naming)
@@ -143,7 +143,7 @@ def match_faults(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -
 def _near(
     planted: Sequence[KnownFinding], theirs: Sequence[tuple[Finding, EvidenceRef | None]]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield (lines between, index of the fault, index of the finding) of whatever can belong together."""
+    """Yield (lines between, index of the fault, index of the finding) of every possible match."""
     by_category: dict[str, list[int]] = {}
     for i, (finding, _) in enumerate(theirs):
         by_category.setdefault(finding.category, []).append(i)

@@ -171,7 +171,7 @@ class Reason(StrEnum):
     EXECUTION_VARIES = "execution_varies", "Two runs of the bundle differ by more than they have in common."
     EXECUTION_UNCONFIRMED = (
         "execution_unconfirmed",
-        "No valid primary passed, and the task was not made here: its fails count against nobody.",
+        "No valid primary passed, and the task was not made here: its fails do not count.",
     )
 
     # How the execution of a task ended else (SPEC 15)
@@ -180,7 +180,7 @@ class Reason(StrEnum):
     EXECUTION_LATE = "execution_late", "It had not begun, or had to be tried again, when the next round settled."
     EXECUTION_LOST = "execution_lost", "The bundle or an answer is no longer in the store."
 
-    # Why a sandbox gave no evidence (SPEC 15): faults that count against nobody
+    # Why a sandbox gave no evidence (SPEC 15): faults of no miner
     SANDBOX_EVIDENCE = (
         "sandbox_evidence",
         "The evidence folder is too large, or holds something else than plain files and folders.",
@@ -190,7 +190,7 @@ class Reason(StrEnum):
     SANDBOX_IMAGE = "sandbox_image", "The engine does not have the runtime image, and could not pull it."
     SANDBOX_SLOW = "sandbox_slow", "The container engine took too long."
     SANDBOX_ENGINE = "sandbox_engine", "The container engine failed."
-    SANDBOX_TESTS = "sandbox_tests", "The task's tests hold no test that can be run: they judge nobody's code."
+    SANDBOX_TESTS = "sandbox_tests", "The task's tests hold no test that can be run: no code can be judged."
 
     # How tasks and rounds end
     SETTLED = "settled", "Scored and stored."

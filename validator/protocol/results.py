@@ -118,7 +118,7 @@ class WorkflowSubmission(Document, frozen=True):
 
 
 Passed = Submission | WorkflowSubmission
-"""An answer that passed its gates. Its class says of which kind it is."""
+"""An answer that passed its gates; its class is its kind."""
 
 A = TypeVar("A", bound=Passed)
 

@@ -251,7 +251,7 @@ class GoalTask(AnyTask, frozen=True, tag="workflow"):
 
 
 RoundTask = AssessmentTask | GoalTask
-"""One task of a round. Its class, and in documents its `kind`, says of which kind it is."""
+"""One task of a round; its class, in documents its `kind`, is its kind."""
 
 
 def is_submitted(task: RoundTask) -> bool:
@@ -575,7 +575,7 @@ class RanMember(AnyMember, frozen=True, tag="ran"):
 
 
 MemberOutcome = FailedMember | AssessedMember | RanMember
-"""What one dispatch came to: its class, and in documents its `kind`, says whether it failed a gate, or was run."""
+"""Outcome of one dispatch; its class, in documents its `kind`, is failed, assessed or ran."""
 
 
 class GroupOutcome(Document, frozen=True):
@@ -654,7 +654,7 @@ class RoundOutcome(Document, frozen=True):
 
 
 def truth_sha256(random: str, secret: Any) -> str:
-    """Return what stands for a truth: sha256 of the random bytes, given in hex, and the truth's canonical bytes."""
+    """Return the commitment to a truth: sha256 of the random bytes, given in hex, and the truth's canonical bytes."""
     return sha256_hex(bytes.fromhex(random) + canonical_bytes(secret))
 
 
@@ -697,7 +697,7 @@ def committed_tasks(frozen: RoundInput) -> set[str]:
 
 
 def published_outcome(outcome: RoundOutcome, committed: Collection[str]) -> RoundOutcome:
-    """Return what a round came to as the log tells it.
+    """Return a round's outcome in its public form.
 
     It is without what follows from the truths of `committed` tasks, and without the weights, which would tell curated
     records and follow from them (SPEC 17).
@@ -715,7 +715,7 @@ TALLY_FROM_TRUTH: Final = ("hits", "said", "known", "reference", "risk", "risk_n
 
 
 def _published_member(member: MemberOutcome, committed: Collection[str]) -> MemberOutcome:
-    """Return what an answer came to without what follows from a committed truth, and without its weight (SPEC 17)."""
+    """Return a member's outcome without its weight and what follows from a committed truth (SPEC 17)."""
     if not isinstance(member, AssessedMember | FailedMember) or member.tally is UNSET:
         return member
     if isinstance(member, AssessedMember):

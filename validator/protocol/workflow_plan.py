@@ -205,7 +205,7 @@ def _check_params(params: dict[str, Any], before: frozenset[str], where: str) ->
 
 
 def goal_of(task: WorkflowTask) -> WorkflowGoal:
-    """Return what a miner is told of `task`."""
+    """Return the part of a task that is dispatched to miners."""
     return WorkflowGoal(
         goal=task.goal,
         type=task.type,

@@ -25,7 +25,7 @@ def windows_of(version: Version, state: State, hotkeys: Iterable[str]) -> dict[s
 def standing_of(
     version: Version, state: State, hotkeys: Iterable[str], declared: Declarations, following: int
 ) -> dict[str, MinerStanding]:
-    """Return how those of the hotkeys stand that have a window; `following` is the next round's number."""
+    """Return the standing of the hotkeys that have a window; `following` is the next round's number."""
     return {
         hotkey: MinerStanding(
             collusion_flags=len(miner.flags) + miner.earlier,

@@ -57,7 +57,7 @@ def _roles(letters: str) -> tuple[Role, ...]:
 
 
 def learn_miners(state: State, frozen: RoundInput) -> State:
-    """Return the state with what a round's input says of miners that were unknown."""
+    """Return the state with the unknown miners of a round's input added."""
     learned = {one.hotkey: one for one in frozen.miners if not state.miner(one.hotkey).known}
     if not learned:
         return state

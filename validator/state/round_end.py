@@ -132,7 +132,7 @@ class Change:
         self._miners[hotkey] = structs.replace(miner, flags=(*miner.flags, flag))
 
     def plan(self, frozen: RoundInput, plan: RoundPlan, *, counted: bool) -> None:
-        """Note who declared what and whom the plan leaves out; that counts from then on, whatever the round comes to.
+        """Record declarations and exclusions of a plan; they count however the round ends.
 
         Args:
             frozen: the round's input.
@@ -194,7 +194,7 @@ class Change:
         return tuple(sorted(number for number in barred if number is not None))
 
     def receive_late(self, round_id: int, task_id: str, hotkey: str | None = None) -> None:
-        """Take results off what is to come; remember those of rounds that the state does not know.
+        """Remove results from those awaited; remember those of rounds that the state does not know.
 
         Args:
             round_id: of which round.
@@ -211,7 +211,7 @@ class Change:
             self.shared = structs.replace(shared, late=rest | {round_id: left} if left else rest)
 
     def await_late(self, round_id: int, late: Late) -> None:
-        """Note what is to come of a round; what is to come of the oldest is forgotten where there are too many."""
+        """Add the results awaited of a round; those of the oldest are dropped where there are too many."""
         kept, since = {**self.shared.late, round_id: late}, self.shared.late_since
         for number in sorted(kept)[: max(0, len(kept) - LATE_ROUNDS)]:
             del kept[number]
@@ -227,7 +227,7 @@ def apply_acts(state: State, acts: Sequence[FlagsCleared]) -> State:
 
 
 def begin_step(state: State, ended: Ended) -> Change:
-    """Return what a round changes whatever it came to: its acts and its plan count.
+    """Return the change by a round's acts and plan, which count however it ends.
 
     Raises:
         UnknownFlagError: an act clears a flag that does not stand.
@@ -241,7 +241,7 @@ def begin_step(state: State, ended: Ended) -> Change:
 
 
 def _count_presence(change: Change, ended: Ended) -> None:
-    """Count what a round gave its candidates, and what they took of it (SPEC 17, D-48)."""
+    """Count the dispatches of a round's candidates, and those they answered (SPEC 17, D-48)."""
     counts = Counter[tuple[PairKey, str]]()
     if ended.outcome is not None:
         members = {(one.task_id, one.hotkey): one for one in ended.outcome.members}
@@ -262,7 +262,7 @@ def _count_presence(change: Change, ended: Ended) -> None:
 
 
 def _remember_sources(change: Change, frozen: RoundInput) -> None:
-    """Note the source bundles that a round froze, by the round: states before it keep what they say of it."""
+    """Record the source bundles that a round froze, with the round."""
     if change.shared.sources is not None:
         for task in frozen.tasks:
             if isinstance(task, AssessmentTask):
@@ -275,7 +275,7 @@ def step_unscored(state: State, ended: Ended) -> Delta:
 
 
 def start_at(state: State, round_id: int) -> State:
-    """Return the state that knows all rounds from this one on, if it knew none."""
+    """Return the state that knows all rounds from this one on; unchanged if it knew some."""
     shared = state.shared
     if shared.since is not None:
         return state
@@ -283,7 +283,7 @@ def start_at(state: State, round_id: int) -> State:
 
 
 def mark_unknown_plan(state: State, round_id: int) -> State:
-    """Return the state after a round that was abandoned and whose plan nobody can read: who it left out is unknown."""
+    """Return the state after an abandoned round with an unreadable plan: its exclusions are unknown."""
     return State(state.miners, structs.replace(state.shared, unknown_plan=round_id))
 
 

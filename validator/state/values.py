@@ -54,15 +54,15 @@ class Late(Struct, frozen=True):
         return bool(self.executed or self.deferred)
 
     def execution(self, task_id: str) -> ExecutedTask | None:
-        """Return the task whose results are to come; None: they came, or it was not executed."""
+        """Return the task whose results are awaited; None if they arrived, or it was not executed."""
         return next((one for one in self.executed if one.task_id == task_id), None)
 
     def quality(self, task_id: str, hotkey: str) -> DeferredAnswer | None:
-        """Return the answer whose quality is to come; None: it came, or was never deferred."""
+        """Return the answer whose quality is awaited; None if it arrived, or was never deferred."""
         return next((one for one in self.deferred if (one.task_id, one.hotkey) == (task_id, hotkey)), None)
 
     def without(self, task_id: str, hotkey: str | None) -> "Late | None":
-        """Return what is left when the results of a task came, or a late quality of `hotkey`; None: none were to."""
+        """Return the rest once a task's results, or `hotkey`'s late quality, arrived; None if not awaited."""
         came = self.execution(task_id) if hotkey is None else self.quality(task_id, hotkey)
         if came is None:
             return None
@@ -208,7 +208,7 @@ class Miner(Struct, frozen=True):
 
 
 class FrozenRound(Struct, frozen=True, gc=False):
-    """A round that was frozen: what a later vector asks of it.
+    """A frozen round, as far as later vectors need it.
 
     Attributes:
         block: of its snapshot.
@@ -295,7 +295,7 @@ class Declarations(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """Everything that decides the next round and the next vector, but what the world adds."""
+    """The mechanism's part of what decides the next round and the next vector."""
 
     miners: dict[str, Miner] = {}
     shared: Shared = field(default_factory=Shared)

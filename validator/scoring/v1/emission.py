@@ -29,7 +29,7 @@ def answer_emission(version: Ruled, facts: AnswerFacts) -> Emission:
 
 
 def emission_of(version: Ruled, facts: AnswerFacts, values: dict[str, float]) -> Emission:
-    """Return the emission of an answer that came to these axes; see `answer_emission`."""
+    """Return the emission of an answer with these axes; see `answer_emission`."""
     rules, of_type, f = version.rules.emission, version.rules.types[facts.skill_type], facts.part
     evidence = epsilon(version, facts.checks, facts.semantic_subset)
     q = quality(version, facts.skill_type, values, evidence)

@@ -109,7 +109,7 @@ class _RunFile(NamedTuple):
 def _inconclusive_reason(
     rules: ExecutionRules, runs: Sequence[ExecutionRun], files: Mapping[str, StableFile], *, submitted: bool
 ) -> Reason | None:
-    """Return why nothing can be said of anybody."""
+    """Return why the execution gives no result, None if it does."""
     stable = sum(len(one.stable) for one in files.values())
     if submitted:
         return Reason.EXECUTION_SUBMITTED

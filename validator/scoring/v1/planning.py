@@ -51,7 +51,7 @@ def _candidates_for(
 
 
 def _after(candidates: Sequence[Candidate], group: GroupPlan) -> list[Candidate]:
-    """Return the candidates as they stand for the next task of the type."""
+    """Return the candidates for the next task of the type."""
     assigned = Counter(hotkey for hotkey, _ in group.members)
     return [
         structs.replace(c, in_flight=c.in_flight + assigned[c.hotkey]) if c.hotkey in assigned else c

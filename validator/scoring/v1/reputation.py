@@ -60,7 +60,7 @@ def reputation_events(
 
 
 def member_event(version: Ruled, member: MemberOutcome) -> ReputationKind | None:
-    """Return the event of what one dispatch came to (SPEC 5, 10)."""
+    """Return the reputation event of one dispatch (SPEC 5, 10)."""
     match member:
         case FailedMember():
             return event_of_failure(version, member.reason)

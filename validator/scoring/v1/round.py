@@ -34,7 +34,7 @@ def score_round(
     results: RoundResults,
     keys: FindingKeys | None = None,
 ) -> RoundOutcome:
-    """Return what the round comes to.
+    """Return the round's outcome.
 
     Args:
         version: the one that the round was frozen under.
@@ -61,7 +61,7 @@ def round_outcome(
     void: Mapping[str, Reason],
     scored: Mapping[str, ScoredTask],
 ) -> RoundOutcome:
-    """Return what the round comes to, from what each of its tasks came to.
+    """Return the round's outcome from those of its tasks.
 
     Args:
         version: the one that the round was frozen under.
@@ -96,7 +96,7 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     results: RoundResults,
     keys: FindingKeys,
 ) -> ScoredTask:
-    """Return what one task of a round comes to, an assessment or a workflow.
+    """Return the outcome of one task of a round, an assessment or a workflow.
 
     Args:
         version: the round's.
@@ -115,7 +115,7 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
 
 
 def entering_nothing(scored: ScoredTask) -> ScoredTask:
-    """Return what a submitted skill's task comes to: as any other, and no answer enters anything (SPEC 5, D-45)."""
+    """Return a submitted skill's outcome: as any other, but no answer enters anything (SPEC 5, D-45)."""
     return ScoredTask(scored.group, tuple(map(_entering_nothing, scored.members)))
 
 

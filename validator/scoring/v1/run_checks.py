@@ -20,7 +20,7 @@ _FIRST_AND_UNPLANNED: Final = 2  # tries beyond the declared retries (SPEC 12)
 
 
 def submission_fault(version: Ruled, task: GoalTask, submission: WorkflowSubmission) -> Fault | None:
-    """Return the first thing that does not hold, None when everything does.
+    """Return the first contradiction, None without any.
 
     The plan: a graph as gate 2 takes it, for this dispatch and signed by the miner (gate 3), with its digest. The run:
     of this plan, each step within its declared tries and cost, the whole within its ceiling, every output the one that
@@ -29,7 +29,7 @@ def submission_fault(version: Ruled, task: GoalTask, submission: WorkflowSubmiss
     Args:
         version: the round's.
         task: the task as dispatched.
-        submission: what is told of one member's plan.
+        submission: one member's plan and run.
     """
     return _plan_fault(task, submission) or next(_run_faults(version, task, submission), None)
 

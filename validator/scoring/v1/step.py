@@ -30,7 +30,7 @@ from validator.state.values import RESULTS, ROLES, ROUNDS, DeferredAnswer, Delta
 
 
 def measured_runs(task: RoundTask, answers: Sequence[Passed], scored: ScoredTask) -> dict[tuple[str, str], WorkflowRun]:
-    """Return what the runs of a task measured whose quality is to come, by (task_id, hotkey); see `Ended`."""
+    """Return measurements of the runs of a task whose quality is awaited, by (task_id, hotkey); see `Ended`."""
     if not isinstance(task, GoalTask):
         return {}
     runs = {one.hotkey: one for one in answers if isinstance(one, WorkflowSubmission)}
@@ -42,12 +42,12 @@ def measured_runs(task: RoundTask, answers: Sequence[Passed], scored: ScoredTask
 
 
 def step(version: Scoring, state: State, ended: Ended) -> Delta:
-    """Return what an ended round changes; see `changed`."""
+    """Return the delta of an ended round; see `changed`."""
     return changed(version, state, ended).delta()
 
 
 def changed(version: Scoring, state: State, ended: Ended) -> Change:
-    """Return what an ended round changes, as a delta in the making.
+    """Return the change by an ended round, to be extended.
 
     Args:
         version: the one that the round was frozen under.
@@ -93,7 +93,7 @@ def _settle(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcom
 
 
 def _enter_reputation(version: Scoring, change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None:
-    """Take over reputations, agreement samples and flags; those of unknown miners stay unknown (SPEC 9, 10)."""
+    """Enter reputations, agreement samples and flags; those of unknown miners stay unknown (SPEC 9, 10)."""
     for event in outcome.reputation:
         if change.miner(event.hotkey).known:
             change.update((event.hotkey, event.skill_type), reputation=event.after)
@@ -107,7 +107,7 @@ def _enter_reputation(version: Scoring, change: Change, frozen: RoundInput, outc
 
 
 def _roles(change: Change, ended: Ended, tasks: set[str]) -> None:
-    """Note who was assigned as what: those whose dispatch is void alone, too, and all of a task of such (D-26)."""
+    """Record assigned roles, those of void dispatches included (D-26)."""
     assigned: defaultdict[PairKey, set[str]] = defaultdict(set)
     for task, group in zip(ended.frozen.tasks, ended.plan.groups, strict=True):
         if task.task_id in tasks:
@@ -120,7 +120,7 @@ def _roles(change: Change, ended: Ended, tasks: set[str]) -> None:
 
 
 def _counts(change: Change, index: int, dispatches: Sequence[tuple[PairKey, bool]]) -> None:
-    """Count dispatches and failures; who passed is proven (SPEC 8; SPEC 11, D-23)."""
+    """Count dispatches and failures; an answer that passed proves its miner (SPEC 8; SPEC 11, D-23)."""
     sent, failed = Counter(key for key, _ in dispatches), Counter(key for key, fails in dispatches if fails)
     for key, many in sent.items():
         pair = change.pair(key)

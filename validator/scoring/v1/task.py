@@ -35,7 +35,7 @@ def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
     rejections: Sequence[Rejection],
     keys: FindingKeys,
 ) -> ScoredTask:
-    """Return what one task comes to.
+    """Return the outcome of one task.
 
     Args:
         version: the round's.
@@ -94,7 +94,7 @@ def _passed(  # noqa: PLR0913, PLR0917 - an answer and all that it is measured b
 
 
 def failed_member(rejection: Rejection) -> FailedMember:
-    """Return what a dispatch comes to that failed a gate."""
+    """Return the outcome of a dispatch that failed a gate."""
     return FailedMember(
         task_id=rejection.task_id,
         hotkey=rejection.hotkey,
@@ -108,7 +108,7 @@ def failed_member(rejection: Rejection) -> FailedMember:
 def answer_facts(
     submission: Submission, consensus: float, standard: Standard, task: AssessmentTask, epoch: int
 ) -> AnswerFacts:
-    """Return everything about an answer that decides its quality and emission (SPEC 6, 7)."""
+    """Return everything that decides an answer's quality and emission (SPEC 6, 7)."""
     sssa = submission.sssa
     return AnswerFacts(
         skill_type=task.skill_type,
@@ -130,7 +130,7 @@ def answer_facts(
     )
 
 
-def group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
+def group_outcome(  # noqa: PLR0913, PLR0917 - the parts of a group's outcome
     version: Ruled,
     task: AssessmentTask,
     plan: GroupPlan,
@@ -138,7 +138,7 @@ def group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
     group: Claims | None,
     standard: Standard | None,
 ) -> GroupOutcome:
-    """Return what the group of a task comes to (SPEC 4)."""
+    """Return the outcome of a task's group (SPEC 4)."""
     skipped = plan.mode == "skip"
     return GroupOutcome(
         task_id=task.task_id,

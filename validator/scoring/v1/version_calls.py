@@ -38,7 +38,7 @@ class Scoring(Ruled, Protocol):
     def score_group(
         self, frozen: RoundInput, task: RoundTask, group: GroupPlan, results: RoundResults, keys: FindingKeys
     ) -> ScoredTask:
-        """Return what one task comes to."""
+        """Return the outcome of one task."""
 
     def collusion_round(
         self, frozen: RoundInput, scored: Sequence[tuple[RoundTask, ScoredTask]]
@@ -46,4 +46,4 @@ class Scoring(Ruled, Protocol):
         """Return the collusion samples of a round, and the flags that they raise."""
 
     def member_event(self, member: MemberOutcome) -> ReputationKind | None:
-        """Return the reputation event of what one dispatch came to."""
+        """Return the reputation event of one dispatch."""

@@ -107,7 +107,7 @@ def score_workflow(version: Ruled, run: WorkflowRun) -> WorkflowScore:
 
 
 def worth_parts(version: Ruled, score: WorkflowScore) -> tuple[Addend, ...]:
-    """Return the four parts of S; added up from left to right they are S: nothing each, where S is nothing."""
+    """Return the four parts of S, which add up to S from left to right; 0 each where S is 0."""
     parts = _weighted(version, score.success, score.cost, score.latency, score.reliability)
     return tuple(Addend(name, weight, value, weight * value if score.score else 0.0) for name, weight, value in parts)
 
@@ -118,7 +118,7 @@ def _weighted(version: Ruled, *values: float) -> list[tuple[str, float, float]]:
 
 
 def penalties(version: Ruled, run: WorkflowRun) -> tuple[Penalty, ...]:
-    """Return what the reliability is lowered by."""
+    """Return the deductions from the reliability."""
     rules = version.rules.workflow
     return (
         Penalty("unplanned", rules.unplanned, max(0, run.actual_retries - run.declared_retry_budget)),
@@ -139,7 +139,7 @@ def score_plans(
     submissions: Sequence[WorkflowSubmission],
     rejections: Sequence[Rejection],
 ) -> ScoredTask:
-    """Return what one workflow task comes to: consensus 1.0 and role 1.0 for everybody.
+    """Return the outcome of one workflow task: consensus and role are 1.0 for all members.
 
     Args:
         version: the round's.
@@ -206,7 +206,7 @@ def deferred_runs(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) ->
 
 
 def fill_run(version: Ruled, measured: WorkflowRun, report: CodeReport) -> WorkflowOutcome:
-    """Return what a run is worth once its code has been judged.
+    """Return the score of a run once its code has been judged.
 
     Args:
         version: that of the answer's own round.

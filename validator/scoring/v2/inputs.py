@@ -17,7 +17,7 @@ from validator.state.values import State
 
 
 def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:
-    """Return an input with everything that 2.0.0 freezes besides, of the state before it, its acts applied."""
+    """Return an input with the additional fields of 2.0.0, of the state before it with its acts applied."""
     turns = _turns(version, state, frozen)
     miners = []
     for miner in frozen.miners:

@@ -41,7 +41,7 @@ def mechanism_weights(
     standing: Standing = NOBODY,
     basis: PayBasis = NO_BASIS,
 ) -> WeightPlan:
-    """Return scores and capped weights of one mechanism; who is not in `standing` has declared nothing."""
+    """Return scores and capped weights of one mechanism; a miner missing in `standing` has declared nothing."""
     types = types_of(kinds)
     hotkeys = dict.fromkeys((*windows, *basis.before))
     ours = {one: _of_types(windows.get(one, {}), types) for one in hotkeys}
@@ -131,7 +131,7 @@ def _presence(rules: PresenceRules, presence: Presence | None) -> float:
 
 
 def curated_factor(version: Ruled20, basis: PayBasis, hotkey: str) -> float:
-    """Return f: what is left to a miner that is much worse where nothing can be recognized (D-41)."""
+    """Return f, the factor of a miner that is much worse where planted tasks cannot be recognized (D-41)."""
     rules = version.rules.components
     y = record_mean(version.rules.tallies, basis.records.get(hotkey, NO_RECORD))
     c = with_curated(y, rules.curated_weight, basis.curated.get(hotkey, NO_RECORD))
@@ -168,7 +168,7 @@ def _shares(shares: Iterable[tuple[int, int] | None]) -> _Sum:
 
 
 class _Pool:
-    """All paid windows of a vector, and what one of them comes to next to the others.
+    """All paid windows of a vector, and the pay of one of them among the others.
 
     Attributes:
         ratios: component to p.
@@ -205,7 +205,7 @@ class _Pool:
                 self.risks[skill_type] = mean(nulls) if nulls else 0.0
 
     def pay(self, hotkey: str, skill_type: str, presence: float) -> TypePay:
-        """Return what a miner's window of a type comes to (D-41)."""
+        """Return the pay of a miner's window of a type (D-41)."""
         ratios = {name: self._ratio(hotkey, skill_type, name) for name, _ in self._rules.weights}
         quality = 0.0
         for name, weight in self._rules.weights:

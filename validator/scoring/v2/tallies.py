@@ -19,7 +19,7 @@ from validator.scoring.values import Claims
 
 
 class TalliedAnswer(NamedTuple):
-    """A member of a task's group, as its entry is computed from.
+    """Input of a member's tally.
 
     Attributes:
         sssa: None where a gate failed.
@@ -84,7 +84,7 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
     keys: FindingKeys | None = None,
     compared: Mapping[str, Claims] = MappingProxyType({}),
 ) -> tuple[MemberTally, ...]:
-    """Return what every answer of a task comes to, in the order given.
+    """Return the tally of every answer to a task, in the order given.
 
     Args:
         version: the round's.
@@ -148,7 +148,7 @@ def _reported(sssa: Sssa) -> list[Finding]:
 
 
 def _voice(claims: Claims) -> tuple[Verdict, frozenset[str]]:
-    """Return what makes answers equal, so that they are one voice (D-37)."""
+    """Return the key under which equal answers are one voice (D-37)."""
     return claims.verdict, claims.findings
 
 
@@ -172,7 +172,7 @@ def _weight(rules: TallyRules, one: TalliedAnswer) -> float:
 def _reference(
     truth: Truth | None, faults: Sequence[KnownFinding] | None, others: Sequence[tuple[Claims, float]] | None
 ) -> _Reference:
-    """Return what an answer is compared with: the truth where it says, else the others (D-37)."""
+    """Return the reference of an answer: the truth where it has the part, else the others (D-37)."""
     verdict, risk, rules = _truth_parts(truth)
     if others is None:
         return _Reference(verdict, risk, None, None, None, rules)

@@ -55,7 +55,7 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     results: RoundResults,
     keys: FindingKeys,
 ) -> ScoredTask:
-    """Return what one task of a round comes to; arguments as in 1.0.0."""
+    """Return the outcome of one task of a round; arguments as in 1.0.0."""
     if isinstance(task, GoalTask):
         return round_1_0.score_group(version, frozen, task, group, results, keys)
     group = round_1_0.without_void(group, results)
@@ -146,7 +146,7 @@ def epsilon_of(version: Ruled20, answer: Submission, truth: Truth | None) -> flo
 
 
 def member_event(version: Ruled20, member: MemberOutcome) -> ReputationKind | None:
-    """Return the event of what one dispatch came to: of the truth, where the task was planted (D-38)."""
+    """Return the reputation event of one dispatch: of the truth where the task was planted (D-38)."""
     if isinstance(member, FailedMember):
         return reputation.member_event(version, member)
     score = member.answer_score if isinstance(member, AssessedMember) else None
