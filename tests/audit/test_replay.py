@@ -24,16 +24,7 @@ from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
 from validator.store.codec import compressed, expanded
 from validator.store.record import Group
-from validator.store.tables import (
-    answers,
-    dispatches,
-    flags,
-    receipts,
-    records,
-    rounds,
-    salts,
-    tasks,
-)
+from validator.store.tables import answers, dispatches, flags, receipts, records, rounds, salts, tasks
 
 LIAR = Signer.from_uri("//Miner//5").hotkey
 

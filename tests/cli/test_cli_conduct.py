@@ -5,18 +5,7 @@ import pty
 import subprocess
 from contextlib import suppress
 
-from cli_store import (
-    EVIL,
-    EVIL_SHOWN,
-    FLAGGED,
-    GARBAGE,
-    PROGRAM,
-    Example,
-    answered,
-    called,
-    environment,
-    validator,
-)
+from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, PROGRAM, Example, answered, called, environment, validator
 
 from validator.protocol.reasons import Reason
 from validator.protocol.remedies import REMEDIES

@@ -7,17 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_store import (
-    FOREIGN,
-    PROGRAM,
-    Example,
-    answered,
-    called,
-    environment,
-    started,
-    validator,
-    write_config,
-)
+from cli_store import FOREIGN, PROGRAM, Example, answered, called, environment, started, validator, write_config
 
 from validator.daemon import exits
 

@@ -7,13 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cli_store import Example, called, copied, example_in, validator
 
-from validator.protocol.execution import (
-    AnswerFileReport,
-    AnswerReport,
-    AnswerResult,
-    RunFileReport,
-    RunReport,
-)
+from validator.protocol.execution import AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.protocol.waiting_work import Executed, QueuedWork

@@ -5,16 +5,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 
 import pytest
-from cli_store import (
-    EVIL,
-    EVIL_SHOWN,
-    FLAGGED,
-    GARBAGE,
-    Example,
-    answered,
-    called,
-    validator,
-)
+from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, Example, answered, called, validator
 from recorded import dispatched, harm, headed
 
 from validator.protocol.reasons import Reason

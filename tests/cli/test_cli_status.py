@@ -19,16 +19,7 @@ from validator.cli.output import byte_size, span
 from validator.cli.status import screen
 from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.client import HealthAnswer
-from validator.health.status import (
-    Miners,
-    Observer,
-    OnChain,
-    OnChainWeights,
-    Overview,
-    Stored,
-    disk_of,
-    stored,
-)
+from validator.health.status import Miners, Observer, OnChain, OnChainWeights, Overview, Stored, disk_of, stored
 from validator.protocol.round import Neuron
 from validator.settings.model import Settings
 from validator.sources import VirtualClock

@@ -17,13 +17,7 @@ from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.store import Transaction
-from validator.store.rows import (
-    DescribedUnpaid,
-    FlagDetail,
-    MinerRecord,
-    RoundRecord,
-    WeightsRecord,
-)
+from validator.store.rows import DescribedUnpaid, FlagDetail, MinerRecord, RoundRecord, WeightsRecord
 from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now
 
 MAX_FLAG_ID: Final = 2**31 - 1  # what the column holds on every database

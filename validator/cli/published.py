@@ -14,13 +14,7 @@ import typer
 from validator.attestations.dsse import key_id, key_pem
 from validator.attestations.gate import Hashed, bundle_digest
 from validator.attestations.statement import Statement
-from validator.attestations.verify import (
-    Handed,
-    key_fault,
-    parse_handed,
-    stated,
-    verify_attestation,
-)
+from validator.attestations.verify import Handed, key_fault, parse_handed, stated, verify_attestation
 from validator.cli.attestation import Installed, PolicyFile, end_with_decision, verify
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.files import write_bytes

@@ -15,14 +15,7 @@ from validator.protocol.round import GoalTask
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import PlanError, WorkflowPlan, parse_plan, plan_validity
-from validator.scoring import (
-    Fault,
-    Version,
-    read_quality,
-    rests_on_reference,
-    result_of,
-    totals_fault,
-)
+from validator.scoring import Fault, Version, read_quality, rests_on_reference, result_of, totals_fault
 
 GATES_OF_PLANS: Final = (1, 2, 3)
 
