@@ -297,6 +297,7 @@ class TaskExplanation(Document, frozen=True, tag_field="kind"):
         entry: what entered its score window; None where nothing did.
         entry_reason, entry_meaning: what that entry, or its absence, comes from.
         as_stored: whether scoring the task again gave exactly what is stored of this miner.
+        outcome: of the group; None for a void or skipped task.
     """
 
     task_id: str
@@ -312,6 +313,7 @@ class TaskExplanation(Document, frozen=True, tag_field="kind"):
     entry_reason: Reason | None
     entry_meaning: str | None
     as_stored: bool
+    outcome: GroupOutcome | None
 
 
 def explain_task(
@@ -354,4 +356,5 @@ def explain_task(
         "entry_reason": caused,
         "entry_meaning": meaning_of(caused),
         "as_stored": facts.as_stored(frozen, hotkey),
+        "outcome": facts.outcome if facts.state == "settled" else None,
     }

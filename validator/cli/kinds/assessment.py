@@ -18,8 +18,8 @@ from validator.kinds.assessment.explanation import (
     AssessmentExplanation,
     Consensus,
     FindingLine,
-    Group,
     KnownFaults,
+    MemberLine,
     Product,
     Quality,
 )
@@ -33,11 +33,11 @@ _KEY: Final = 8
 def write_assessment(page: Page, rules: Rules, task: AssessmentExplanation, hotkey: str) -> None:
     """Write why the miner `hotkey` got the task, the result of its answer, and its score."""
     write_beginning(page, rules, task, f"{task.provenance} truth")
-    if task.group is not None and task.gates is not None:
-        _write_group(page, task.group, hotkey)
-    if task.consensus is not None and task.group is not None:
-        _write_consensus(page, task.consensus, task.group)
-    elif task.group is not None and task.group.verdict is None and task.entry is not None:
+    if task.outcome is not None and task.gates is not None:
+        _write_group(page, task.outcome, task.members, hotkey)
+    if task.consensus is not None:
+        _write_consensus(page, task.consensus, task.members)
+    elif task.outcome is not None and task.outcome.verdict is None and task.entry is not None:
         page.line("consensus is off: fewer than three valid answers, so quality alone counts (D-3)")
     if task.quality is not None:
         _write_quality(page, task.quality)
@@ -50,7 +50,7 @@ def write_assessment(page: Page, rules: Rules, task: AssessmentExplanation, hotk
     write_check(page, task)
 
 
-def _write_group(page: Page, group: Group, hotkey: str) -> None:
+def _write_group(page: Page, group: GroupOutcome, members: Sequence[MemberLine], hotkey: str) -> None:
     page.heading("The group")
     page.line(
         f"{group.mode}, {group.n_valid} valid"
@@ -59,13 +59,13 @@ def _write_group(page: Page, group: Group, hotkey: str) -> None:
         + f"; scored against {cell(group.scored_verdict)} ({cell(group.provenance)})"
         + ("" if group.auditor_agreement is None else f"; the auditors agree {group.auditor_agreement:.4f}")
     )
-    write_members(page, "verdict risk=risk_score> consensus> worth=entry>", group.members, hotkey)
+    write_members(page, "verdict risk=risk_score> consensus> worth=entry>", members, hotkey)
 
 
-def _write_consensus(page: Page, consensus: Consensus, group: Group) -> None:
+def _write_consensus(page: Page, consensus: Consensus, members: Sequence[MemberLine]) -> None:
     page.heading(f"Consensus {consensus.score:.4f}")
     page.rows(f"component=name {PARTS}", consensus.components)
-    roles = {member.hotkey: "P" if member.role == "primary" else "A" for member in group.members}
+    roles = {member.hotkey: "P" if member.role == "primary" else "A" for member in members}
     if consensus.findings:
         page.blank()
         page.table(

@@ -18,7 +18,7 @@ from validator.kinds.workflow.explanation import (
     JudgedLater,
     Measure,
     OutputQuality,
-    PlannerGroup,
+    PlannerLine,
     Run,
     Step,
     WorkflowExplanation,
@@ -34,8 +34,8 @@ _KEY: Final = 16
 def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: str) -> None:
     """Write why the miner `hotkey` got the goal, the result of its plan, and its score."""
     write_beginning(page, rules, task, task.workflow_type, f"goal: {task.goal}")
-    if task.group is not None and task.gates is not None:
-        _write_group(page, task.group, hotkey)
+    if task.outcome is not None and task.gates is not None:
+        _write_group(page, task.outcome, task.members, hotkey)
     if task.run is not None:
         _write_plan(page, task.run)
         _write_run(page, task.run)
@@ -52,10 +52,10 @@ def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: 
     write_check(page, task)
 
 
-def _write_group(page: Page, group: PlannerGroup, hotkey: str) -> None:
+def _write_group(page: Page, group: GroupOutcome, members: Sequence[PlannerLine], hotkey: str) -> None:
     page.heading("The group")
     page.line(f"{group.mode}, {group.n_valid} valid; plans are measured by themselves, not against each other")
-    write_members(page, "completed=steps_completed> steps> quality> worth=entry>", group.members, hotkey)
+    write_members(page, "completed=steps_completed> steps> quality> worth=entry>", members, hotkey)
 
 
 def _write_plan(page: Page, run: Run) -> None:

@@ -10,7 +10,7 @@ from validator.protocol.answer import Role
 from validator.protocol.findings import match_faults
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Submission
-from validator.protocol.round import AssessedMember, AssessmentTask, Emission, MemberOutcome, Mode, RoundInput
+from validator.protocol.round import AssessedMember, AssessmentTask, Emission, MemberOutcome, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Category, Document, Finding, Severity
 from validator.protocol.task import Truth
@@ -425,25 +425,11 @@ class MemberLine(Document, frozen=True):
     entry: float | None
 
 
-class Group(Document, frozen=True):
-    """Result of a group; the verdict and the mean risk are None below three valid answers (D-3)."""
-
-    mode: Mode
-    n_valid: int
-    threshold: int
-    verdict: str | None
-    mean_risk: float | None
-    scored_verdict: str | None
-    provenance: Literal["curated", "canary", "consensus"] | None
-    auditor_agreement: float | None
-    members: tuple[MemberLine, ...]
-
-
 class AssessmentExplanation(TaskExplanation, frozen=True, tag="assessment"):
     """An assessment as one miner met it.
 
     Attributes:
-        group: None for a void or skipped task.
+        members: of the group; none of a void or skipped task.
         consensus: None where consensus was off, or its answer failed a gate.
         quality, emission: None where its answer failed a gate, or there is no verdict to score against (D-7).
         faults: what it found of the faults that the bundle is known to have; None where its answer failed a gate, or
@@ -452,7 +438,7 @@ class AssessmentExplanation(TaskExplanation, frozen=True, tag="assessment"):
 
     bundle_sha256: str
     provenance: str
-    group: Group | None
+    members: tuple[MemberLine, ...]
     consensus: Consensus | None
     quality: Quality | None
     emission: Product | None
@@ -480,7 +466,7 @@ def explain_assessment(
         **common,
         bundle_sha256=task.bundle_sha256,
         provenance=task.provenance,
-        group=_group(frozen, facts) if facts.state == "settled" else None,
+        members=_members(frozen, facts) if facts.state == "settled" else (),
         consensus=explain_consensus(facts, compared, assessed, submissions) if assessed else None,
         quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
         emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
@@ -488,32 +474,21 @@ def explain_assessment(
     )
 
 
-def _group(frozen: RoundInput, facts: TaskFacts[AssessmentTask]) -> Group:
-    outcome = facts.outcome
+def _members(frozen: RoundInput, facts: TaskFacts[AssessmentTask]) -> tuple[MemberLine, ...]:
     uids = {neuron.hotkey: neuron.uid for neuron in frozen.snapshot.neurons}
-    analyses = {s.hotkey: s.sssa.analysis for s in facts.results.answers(outcome.task_id, Submission)}
-    return Group(
-        mode=outcome.mode,
-        n_valid=outcome.n_valid,
-        threshold=outcome.threshold,
-        verdict=outcome.verdict,
-        mean_risk=outcome.mean_risk,
-        scored_verdict=outcome.scored_verdict,
-        provenance=outcome.provenance,
-        auditor_agreement=outcome.auditor_agreement,
-        members=tuple(
-            MemberLine(
-                hotkey=member.hotkey,
-                uid=uids.get(member.hotkey),
-                role=member.role,
-                reason=member.reason,
-                verdict=analyses[member.hotkey].verdict if member.hotkey in analyses else None,
-                risk_score=analyses[member.hotkey].risk_score if member.hotkey in analyses else None,
-                consensus=member.consensus if _compared(member) else None,
-                entry=member.window_entry,
-            )
-            for member in facts.members
-        ),
+    analyses = {s.hotkey: s.sssa.analysis for s in facts.results.answers(facts.task.task_id, Submission)}
+    return tuple(
+        MemberLine(
+            hotkey=member.hotkey,
+            uid=uids.get(member.hotkey),
+            role=member.role,
+            reason=member.reason,
+            verdict=analyses[member.hotkey].verdict if member.hotkey in analyses else None,
+            risk_score=analyses[member.hotkey].risk_score if member.hotkey in analyses else None,
+            consensus=member.consensus if _compared(member) else None,
+            entry=member.window_entry,
+        )
+        for member in facts.members
     )
 
 

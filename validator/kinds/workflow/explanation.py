@@ -12,7 +12,7 @@ from validator.protocol.canonical import canonical_bytes, digest
 from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput, WorkflowOutcome
+from validator.protocol.round import GoalTask, MemberOutcome, RanMember, RoundInput, WorkflowOutcome
 from validator.protocol.sssa import Document
 from validator.protocol.text import count, cut, plain
 from validator.protocol.waiting_work import CodeCheck
@@ -308,20 +308,12 @@ class PlannerLine(Document, frozen=True):
     entry: float | None
 
 
-class PlannerGroup(Document, frozen=True):
-    """Other planners of the same goal; plans are not compared with each other."""
-
-    mode: Mode
-    n_valid: int
-    members: tuple[PlannerLine, ...]
-
-
 class WorkflowExplanation(TaskExplanation, frozen=True, tag="workflow"):
     """A workflow task as one miner met it.
 
     Attributes:
         goal_sha256: what a plan is bound to; `goal` and `workflow_type` of the task.
-        group: None for a void or skipped task.
+        members: other planners of the same goal too; none of a void or skipped task.
         run: its plan and the run of it; None where a gate failed. The next three are None then, too.
         measured: values against their limits; None while the quality is deferred.
         worth: the parts of S; None while the quality is deferred.
@@ -331,7 +323,7 @@ class WorkflowExplanation(TaskExplanation, frozen=True, tag="workflow"):
     goal_sha256: str
     goal: str
     workflow_type: str
-    group: PlannerGroup | None
+    members: tuple[PlannerLine, ...]
     run: Run | None
     measured: tuple[Measure, ...] | None
     quality: OutputQuality | None
@@ -355,7 +347,7 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
         goal_sha256=task.bundle_sha256,
         goal=workflow.goal,
         workflow_type=workflow.type,
-        group=_group(frozen, facts) if facts.state == "settled" else None,
+        members=_members(frozen, facts) if facts.state == "settled" else (),
         run=explain_run(submission.plan, submission.run) if submission else None,
         measured=explain_measured(outcome.measured) if outcome else None,
         quality=explain_output(facts.version, workflow, submission) if submission else None,
@@ -364,7 +356,7 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
     )
 
 
-def _group(frozen: RoundInput, facts: TaskFacts[GoalTask]) -> PlannerGroup:
+def _members(frozen: RoundInput, facts: TaskFacts[GoalTask]) -> tuple[PlannerLine, ...]:
     uids = {neuron.hotkey: neuron.uid for neuron in frozen.snapshot.neurons}
     ran = {s.hotkey: s for s in facts.results.answers(facts.outcome.task_id, WorkflowSubmission)}
 
@@ -381,4 +373,4 @@ def _group(frozen: RoundInput, facts: TaskFacts[GoalTask]) -> PlannerGroup:
             entry=member.window_entry,
         )
 
-    return PlannerGroup(facts.outcome.mode, facts.outcome.n_valid, tuple(line(member) for member in facts.members))
+    return tuple(line(member) for member in facts.members)
