@@ -76,6 +76,7 @@ def upgrade() -> None:
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text()),
         sa.Column("input", sa.LargeBinary()),
+        sa.Column("plan", sa.LargeBinary()),
         sa.Column("input_sha256", sa.Text()),
         sa.Column("netuid", sa.Integer()),
         sa.Column("scoring_version", sa.Text()),
@@ -100,11 +101,6 @@ def upgrade() -> None:
         sa.Column("revealed_in", sa.BigInteger()),
         sa.UniqueConstraint("commitment"),
         sa.UniqueConstraint("epoch"),
-    )
-    op.create_table(
-        "sssas",
-        sa.Column("sha256", sa.Text(), primary_key=True),
-        sa.Column("document", sa.LargeBinary(), nullable=False),
     )
     op.create_table(
         "state_copies",
@@ -158,11 +154,6 @@ def upgrade() -> None:
         sa.Column("last_update", sa.BigInteger(), nullable=False),
         sa.Column("block", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-    )
-    op.create_table(
-        "workflow_runs",
-        sa.Column("sha256", sa.Text(), primary_key=True),
-        sa.Column("document", sa.LargeBinary(), nullable=False),
     )
     op.create_table(
         "flags",
@@ -258,7 +249,7 @@ def upgrade() -> None:
         sa.Column("body_bytes", sa.Integer()),
         sa.Column("raw", sa.Text()),
         sa.Column("stalled", sa.Double()),
-        sa.Column("sssa_sha256", sa.Text(), sa.ForeignKey("sssas.sha256")),
+        sa.Column("signed_sha256", sa.Text()),
         sa.Column("submission", sa.Text()),
         sa.CheckConstraint("role IN ('primary', 'auditor')", name="role"),
         sa.CheckConstraint("state IN ('planned', 'sent', 'answered', 'failed', 'void')", name="state"),
@@ -270,23 +261,6 @@ def upgrade() -> None:
             postgresql_where=sa.text("entered_in IS NOT NULL"),
         ),
         sa.Index(None, "hotkey", "skill_type", "round_id"),
-        sa.Index(
-            None,
-            "sssa_sha256",
-            sqlite_where=sa.text("sssa_sha256 IS NOT NULL"),
-            postgresql_where=sa.text("sssa_sha256 IS NOT NULL"),
-        ),
-    )
-    op.create_table(
-        "groups",
-        sa.Column("round_id", sa.BigInteger(), primary_key=True, autoincrement=False),
-        sa.Column("task_id", sa.Text(), primary_key=True),
-        sa.Column("primaries", sa.Text(), nullable=False),
-        sa.Column("auditors", sa.Text(), nullable=False),
-        sa.Column("promoted", sa.Text(), nullable=False),
-        sa.Column("demoted", sa.Text(), nullable=False),
-        sa.Column("excluded", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"]),
     )
     op.create_table(
         "waiting_work",
@@ -342,6 +316,18 @@ def upgrade() -> None:
             ["round_id", "task_id", "hotkey"], ["dispatches.round_id", "dispatches.task_id", "dispatches.hotkey"]
         ),
         sa.Index(None, "stored_at"),
+    )
+    op.create_table(
+        "judged_documents",
+        sa.Column("round_id", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("task_id", sa.Text(), primary_key=True),
+        sa.Column("hotkey", sa.Text(), primary_key=True),
+        sa.Column("signed", sa.LargeBinary(), nullable=False),
+        sa.Column("run", sa.LargeBinary()),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id", "hotkey"],
+            ["dispatches.round_id", "dispatches.task_id", "dispatches.hotkey"],
+        ),
     )
     op.create_table(
         "weight_submissions",

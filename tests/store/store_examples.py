@@ -51,7 +51,6 @@ from validator.protocol.task import Truth
 from validator.state.round_end import Ended
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.rows import RoundSummary
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOTKEYS = ("miner-a", "miner-b", "miner-c", "miner-d", "miner-e")
@@ -280,9 +279,7 @@ async def settle(  # noqa: PLR0913 - what a round came to
     round_id = int(plan.round_id)
     outcome = structs.replace(an_outcome(round_id, plan, reasons, failing), samples=samples, flags=flags)
     async with store.begin() as tx:
-        await tx.rounds.settle(
-            round_id, "settled", Reason.SETTLED, outcome, at(round_id + 60), RoundSummary(5, 0, 0.8, None)
-        )
+        await tx.rounds.settle(round_id, "settled", Reason.SETTLED, outcome, at(round_id + 60))
         await step(tx, plan, "settled", outcome)
     return outcome
 

@@ -14,7 +14,7 @@ from validator.store.size import table_sizes
 pytestmark = pytest.mark.attack
 
 _OF_A_ROUND = 16 * MIB  # of 60 answers
-_PASSING = ("answers", "bundles", "sssas")  # the last: of the open round; Postgres fills the room again
+_PASSING = ("answers", "bundles")
 
 
 async def kept(store: Store) -> int:

@@ -30,6 +30,7 @@ from validator.store.repositories import state as state_tables
 from validator.store.tables import (
     bundles,
     dispatches,
+    judged_documents,
     metadata,
     receipts,
     records,
@@ -38,7 +39,6 @@ from validator.store.tables import (
     state_miners,
     state_rounds,
     state_shared,
-    tasks,
 )
 from validator.tasks.source import MemorySource
 
@@ -164,7 +164,6 @@ EXTRA: dict[str, dict[str, Any]] = {
     | dict.fromkeys(("created_at", "updated_at"), NOW),
     "weight_vectors": {"scoring_version": "1", "positive": True, "unpaid": (), "computed_at": NOW}
     | dict.fromkeys(("netuid", "mechid", "epoch", "block"), 0),
-    "groups": dict.fromkeys(("primaries", "auditors", "promoted", "demoted"), ("h",)) | {"excluded": {}},
     "submitted_skills": {
         "data": b"skill",
         "sha256": sha256_hex(b"skill"),
@@ -174,12 +173,10 @@ EXTRA: dict[str, dict[str, Any]] = {
     "bundles": {"data": b"bundle", "sha256": sha256_hex(b"bundle"), "stored_at": NOW},
     "weight_links": {"line": compressed(b"{}"), "sha256": sha256_hex(b"{}")}
     | dict.fromkeys(("sequence", "netuid", "mechid", "epoch"), 0),
-    "sssas": {"document": compressed(b"{}"), "sha256": sha256_hex(b"{}")},
-    "workflow_runs": {"document": compressed(b"{}"), "sha256": sha256_hex(b"{}")},
 }
 # Of open rounds, in rows of one that has ended.
 OPEN: dict[str, dict[str, Any]] = {
-    "rounds": {"input": compressed(b"{}"), "input_sha256": sha256_hex(b"{}")},
+    "rounds": {"input": compressed(b"{}"), "input_sha256": sha256_hex(b"{}"), "plan": b"{}"},
     "dispatches": {"raw": RawAnswer("00" * 32, 1, True), "submission": {"task_id": "t"}},
     "waiting_work": {"result": Judged(CodeReport(3, 4, 2), 0.5)},
 }
@@ -193,10 +190,14 @@ async def filled(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     for _ in range(2):
         await one_round(world)
     async with store.begin() as tx:
-        task = (await tx.connection.execute(select(tasks.c.round_id, tasks.c.task_id).limit(1))).one()._asdict()
         for name, row in EXTRA.items():
-            of_task = task if name == "groups" else {}
-            await tx.connection.execute(insert(metadata.tables[name]).values({**row, **of_task}))
+            await tx.connection.execute(insert(metadata.tables[name]).values(row))
+        async for group in tx.records.groups(0):
+            documents = {sha256: compressed(document) for sha256, document in group.named().items()}
+            for one in await tx.dispatches.of_round(0):
+                if one.signed_sha256 in documents:
+                    row = {"signed": documents[one.signed_sha256], "run": documents[one.run_sha256 or ""]}
+                    await tx.connection.execute(insert(judged_documents).values({**one.key._asdict(), **row}))
     return store
 
 

@@ -25,7 +25,7 @@ from validator.protocol.results import Rejection, RoundResults, VoidTask, packed
 from validator.store import Store
 from validator.store.codec import INLINE_LIMIT, expanded
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
-from validator.store.tables import answers, dispatches, sssas
+from validator.store.tables import answers, dispatches, judged_documents
 
 
 async def _one_sent(store: Store) -> DispatchKey:
@@ -165,9 +165,9 @@ async def test_documents_that_were_tampered_with_are_not_believed(store: Store) 
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:2]})
     await answer_all(store, plan)
     key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
-    swapped = select(sssas.c.document).order_by(sssas.c.sha256).limit(1).scalar_subquery()
+    swapped = select(judged_documents.c.signed).order_by(judged_documents.c.hotkey).limit(1).scalar_subquery()
     async with store.begin() as tx:
-        await tx.connection.execute(update(sssas).values(document=swapped))
+        await tx.connection.execute(update(judged_documents).values(signed=swapped))
         await tx.connection.execute(update(answers).values(body=b"not zlib"))
     async with store.read() as tx:
         with pytest.raises(DamagedError, match="do not hash"):

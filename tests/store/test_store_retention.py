@@ -10,7 +10,7 @@ from validator.store import Store
 from validator.store.pruning import prune
 from validator.store.repositories import operations
 from validator.store.rows import EndState, Pruned
-from validator.store.tables import answers, bundles, sssas
+from validator.store.tables import answers, bundles
 
 LATER = at(10_000)
 
@@ -32,7 +32,6 @@ async def test_bodies_of_ended_rounds_go_and_attestations_stay(store: Store) -> 
         assert await tx.dispatches.answer_body(_key(running)) == b"answer of miner-a"
         assert (await tx.dispatches.of_round(0))[0].body_bytes == len(b"answer of miner-a")
         assert await tx.submissions.results(0) == before
-        assert (await tx.connection.execute(select(func.count()).select_from(sssas))).scalar() == len(HOTKEYS)
 
 
 async def test_large_bodies_go_in_transactions_of_their_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:
     members = tuple(late if (m.task_id, m.hotkey) == (python_task, "miner-e") else m for m in outcome.members)
     outcome = replace(outcome, members=members)
     async with store.begin() as tx:
-        await tx.rounds.settle(0, "settled", Reason.SETTLED, outcome, at(60), RoundSummary(7, 1, 0.8, None))
+        await tx.rounds.settle(0, "settled", Reason.SETTLED, outcome, at(60))
 
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
@@ -47,7 +47,8 @@ async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:
         assert (stored.record.started_at, stored.record.settled_at) == (at(0), at(60))
         assert (stored.record.task_count, stored.record.dispatch_count) == (3, 8)
         assert (stored.record.accepted_count, stored.record.failed_count) == (7, 1)
-        assert (stored.record.mean_quality, stored.record.mean_consensus) == (0.8, None)
+        means = stored.record.mean_quality, stored.record.mean_consensus
+        assert RoundSummary(7, 1, *means) == RoundSummary.of(outcome)
         assert await tx.groups.plan_of(0) == plan
         assert tuple(group.outcome for group in await tx.groups.of_round(0)) == outcome.groups
         tasks = await tx.tasks.of_round(0)

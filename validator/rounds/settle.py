@@ -1,4 +1,4 @@
-"""Settling: results to outcome by the pure core, judgements stored, then the rest in one transaction (SPEC 4 to 11)."""
+"""Settling: results to outcome by the pure core, then everything in one transaction (SPEC 4 to 11)."""
 
 import asyncio
 import gc
@@ -14,7 +14,7 @@ from validator.kinds.judging import Judged, Key
 from validator.kinds.registry import kind_of
 from validator.proofs.document import Unsealed, signed
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
+from validator.protocol.dispatch_record import DispatchKey, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
     ProofNote,
@@ -48,7 +48,7 @@ from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.record import Record, RoundEnding, recorded
 from validator.store.repositories.waiting_work import queued_checks, queued_executions
-from validator.store.rows import EndState, PackedProof, RoundSummary, WindowEntry, entries_of
+from validator.store.rows import EndState, PackedProof, WindowEntry, entries_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     plan: RoundPlan,
     returned: Returned,
 ) -> RoundOutcome | None:
-    """Score the round, store judgements, then the rest in one transaction; return the outcome, None if all is void.
+    """Score the round and store the result in one transaction; return the outcome, None if all is void.
 
     Raises:
         UnknownScoringVersionError: the input is of a version that this program does not score.
@@ -140,18 +140,17 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     with _no_collection():
         scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned)
     outcome, now = scored.outcome, clock.now()
-    await store.lasting(lambda tx: _write_judgements(tx, frozen.index, scored.judged, returned.alone))
     proofs = {proof.note.task_id: proof.packed for proof in scored.proofs}
     async with store.read() as tx:
         reports = await tx.executions.reports(frozen.executions)
     commands = expected_commands(frozen)
-    end = RoundEnding(Reason.SETTLED, scored.document, outcome.groups, proofs, reports, commands)
+    judged, alone = scored.judged, returned.alone
+    end = RoundEnding(Reason.SETTLED, scored.document, outcome.groups, proofs, reports, commands, judged, alone)
     record = await _recorded(store, frozen, end)
     lines = msgspec.structs.replace(scored.lines, answers=record.answers)
 
     async def write(tx: Transaction) -> None:
-        summary = RoundSummary.of(outcome)
-        await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, summary, record, scored.entries)
+        await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, record, scored.entries)
         await tx.state.step(scored.ended, scored_by.step, now)
         struck = await tx.windows.strike(struck_entries(frozen))
         await tx.executions.enter(frozen.index, frozen.executions, struck)
@@ -180,7 +179,7 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
     lines = msgspec.structs.replace(await asyncio.to_thread(planned_lines, frozen, plan), answers=record.answers)
 
     async def write(tx: Transaction) -> None:
-        await tx.rounds.settle(frozen.index, state, reason, None, now, record=record)
+        await tx.rounds.settle(frozen.index, state, reason, None, now, record)
         await tx.state.step(Ended(frozen, plan, state), step_unscored, now)
         await write_receipt(tx, signer, now, round_end(frozen, state, reason, lines))
 
@@ -304,13 +303,3 @@ def _judged(frozen: RoundInput, returned: Returned, groups: Mapping[str, Settled
         for (task_id, hotkey), one in returned.judged.items()
         if not one.stored and task_id in groups
     ]
-
-
-async def _write_judgements(
-    tx: Transaction, round_id: int, judged: Sequence[JudgedAnswer], alone: Mapping[Key, Reason]
-) -> None:
-    """Store the judgements of answers, and the void dispatches again."""
-    for key, reason in alone.items():
-        await tx.dispatches.void(Failure(DispatchKey(round_id, *key), reason))
-    if judged:
-        await tx.arrivals.judged(judged)

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.dispatch_record import Dispatch
 from validator.protocol.receipt import RevealedSalt, RoundEnd
 from validator.protocol.text import printable
 from validator.state.values import State
@@ -27,14 +28,13 @@ from validator.store.stepping import steps
 from validator.store.tables import (
     answers,
     bundles,
+    judged_documents,
     metadata,
     receipts,
     rounds,
     salts,
-    sssas,
     submitted_skills,
     weight_links,
-    workflow_runs,
 )
 from validator.store.transaction import Transaction
 
@@ -118,8 +118,6 @@ class _Digested:
 
 _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, expanded),
-    _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, expanded),
-    _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
     _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
     _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, bytes),
     _Digested(submitted_skills.c.data, submitted_skills.c.sha256, submitted_skills.c.number, bytes),
@@ -154,23 +152,32 @@ async def _of_values(tx: Transaction, check: Check) -> None:
                     check.fault(f"{one} of {', '.join(map(str, row[:-1]))} is not what was stored")
 
 
+_OF_DISPATCHES: Final[Sequence[tuple[Column[Any], Callable[[Dispatch], str | None]]]] = (
+    (answers.c.body, lambda one: one.raw.sha256 if one.raw else None),
+    (judged_documents.c.signed, lambda one: one.signed_sha256),
+    (judged_documents.c.run, lambda one: one.run_sha256),
+)
+
+
 async def _of_answers(tx: Transaction, check: Check) -> None:
-    """Compare the bodies of answers with what their dispatches say of the bytes that arrived."""
-    a = answers.c
-    for round_id in await tx.connection.scalars(select(a.round_id).distinct().order_by(a.round_id)):
-        try:
-            arrived = await tx.dispatches.of_round(round_id)
-            raw = {(one.task_id, one.hotkey): one.raw.sha256 if one.raw else "" for one in arrived}
-        except DamagedError:
-            continue  # the check of its record tells
-        statement = select(a.task_id, a.hotkey, a.body).where(a.round_id == round_id).order_by(a.task_id, a.hotkey)
-        async for rows in _partitions(tx, statement):
-            check.looked += len(rows)
-            bodies = [
-                _Named(f"{one.task_id}, {one.hotkey}", one.body, raw.get((one.task_id, one.hotkey), "")) for one in rows
-            ]
-            for key in await asyncio.to_thread(list, _unlike(bodies, expanded)):
-                check.fault(f"answers.body of round {round_id}, {key} is not what arrived")
+    """Compare the bodies and documents of answers with the digests in their dispatches."""
+    for blob, digest_of in _OF_DISPATCHES:
+        t = blob.table.c
+        for round_id in await tx.connection.scalars(select(t.round_id).distinct().order_by(t.round_id)):
+            try:
+                dispatched = await tx.dispatches.of_round(round_id)
+                digests = {(one.task_id, one.hotkey): digest_of(one) or "" for one in dispatched}
+            except DamagedError:
+                continue  # the check of its record tells
+            statement = select(t.task_id, t.hotkey, blob.label("blob")).where(t.round_id == round_id, blob.is_not(None))
+            async for rows in _partitions(tx, statement.order_by(t.task_id, t.hotkey)):
+                check.looked += len(rows)
+                named = [
+                    _Named(f"{one.task_id}, {one.hotkey}", one.blob, digests.get((one.task_id, one.hotkey), ""))
+                    for one in rows
+                ]
+                for key in await asyncio.to_thread(list, _unlike(named, expanded)):
+                    check.fault(f"{blob} of round {round_id}, {key} is not what its dispatch names")
 
 
 async def _of_records(tx: Transaction, check: Check) -> None:

@@ -5,7 +5,7 @@ A dictionary that was released never changes; a better one is a file with the ne
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
@@ -104,11 +104,6 @@ async def unpack(blob: bytes, sha256: str | None = None) -> bytes:
 async def canonical(value: Any) -> tuple[bytes, str]:
     """Return the canonical bytes of a document and their sha256, hex (UnstorableError: it has no RFC 8785 form)."""
     return await asyncio.to_thread(_canonical, value)
-
-
-async def packed_documents(written: Sequence[bytes]) -> list[tuple[str, bytes]]:
-    """Return the sha256 (hex) of each document's canonical bytes, and those bytes compressed."""
-    return await asyncio.to_thread(lambda: [(sha256_hex(data), compressed(data)) for data in written])
 
 
 async def _run(heavy: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -8,19 +8,19 @@ store: it has the round's seed and the truths of its tasks.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.dispatch_record import RUN, Dispatch, TaskState
+from validator.protocol.dispatch_record import RUN, Dispatch, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import answers_line, line_digest
 from validator.protocol.results import Packed
 from validator.protocol.round import GroupOutcome
 from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
-from validator.store.errors import DamagedError
+from validator.store.errors import DamagedError, MismatchError, UnfinishedDispatchesError
 from validator.store.rows import TaskEnd, TaskRecord
 
 T = TypeVar("T")
@@ -88,9 +88,10 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 class OpenRound(NamedTuple):
     """The rows of an open round, in the order of the plan; documents as they are stored, by their sha256."""
 
+    round_id: int
     input: bytes | None
     plan: bytes
-    tasks: Sequence[TaskEnd]
+    tasks: Sequence[TaskRecord]
     dispatches: Sequence[Dispatch]
     documents: Mapping[str, bytes]
 
@@ -104,6 +105,8 @@ class RoundEnding(NamedTuple):
         proofs: packed documents by task.
         reports: as in `Head`.
         commands: as for `answers_line`.
+        judged: judgements that the rows do not have.
+        alone: void dispatches (D-26) by task and hotkey, whether the rows have them or not.
     """
 
     reason: Reason
@@ -112,13 +115,37 @@ class RoundEnding(NamedTuple):
     proofs: Mapping[str, bytes] = MappingProxyType({})
     reports: tuple[bytes, ...] = ()
     commands: Commands = MappingProxyType({})
+    judged: Sequence[JudgedAnswer] = ()
+    alone: Mapping[tuple[str, str], Reason] = MappingProxyType({})
+
+
+class NarrowRow(NamedTuple):
+    """The row of a dispatch once its round has ended, and the state and reason that it has before."""
+
+    of_round_id: int
+    of_task_id: str
+    of_hotkey: str
+    of_state: str
+    of_reason: Reason | None
+    state: str
+    reason: Reason | None
+    kept_bytes: int | None
 
 
 class Record(NamedTuple):
-    """A record as it is stored: its frames, what it says of the dispatches, and the digest of the answers' line."""
+    """A record as it is stored: its frames, and what follows from it.
+
+    Attributes:
+        outcome_sha256: None where the round is not settled.
+        tasks: their ends.
+        rows: of the dispatches.
+        answers: digest of the line of the answers.
+    """
 
     frames: tuple[bytes, ...]
-    dispatches: tuple[Dispatch, ...]
+    outcome_sha256: str | None
+    tasks: tuple[TaskEnd, ...]
+    rows: tuple[NarrowRow, ...]
     answers: str
 
 
@@ -126,21 +153,102 @@ SKIPPED: Final = Head(1, None, None, None, ())
 
 
 def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
-    """Return the record of a round that ends (DamagedError: a document cannot be read).
+    """Return the record of a round that ends, and the rows that it leaves. Pure, and heavy: not for the loop.
 
-    Pure, and heavy: not for the loop.
+    Raises:
+        DamagedError: a document cannot be read.
+        MismatchError: the outcome or a judgement does not belong to the round.
+        UnfinishedDispatchesError: a dispatch would count that is planned, sent or not judged.
     """
-    tasks = {task.task_id: (task.state, task.reason) for task in open_round.tasks}
-    if end.document is None:
-        tasks |= {task_id: ("void", end.reason) for task_id, (state, _) in tasks.items() if state == "open"}
-    tasks |= {group.task_id: (group.task_state, group.reason) for group in end.groups}
-    dispatches = tuple(_with_task(one, *tasks[one.task_id]) for one in open_round.dispatches)
+    tasks = _task_ends(open_round, end)
+    documents = dict(open_round.documents)
+    facts: dict[tuple[str, str], dict[str, Any]] = {
+        key: {"state": "void", "reason": reason, "signed_sha256": None, "submission": None}
+        for key, reason in end.alone.items()
+    }
+    for one in end.judged:
+        facts[one.key.task_id, one.key.hotkey] = judged_facts(one)
+        if one.submission is not None:
+            documents |= packed_documents(one.submission)
+    dispatches = tuple(
+        _with_task(msgspec.structs.replace(one, **facts.get((one.task_id, one.hotkey), {})), tasks[one.task_id])
+        for one in open_round.dispatches
+    )
+    for dispatch in dispatches:
+        if dispatch.state in ("planned", "sent") or (dispatch.state == "answered" and dispatch.reason is None):
+            what = f"round {open_round.round_id}, task {dispatch.task_id}, hotkey {dispatch.hotkey} is {dispatch.state}"
+            raise UnfinishedDispatchesError(f"{what}; judge it or void the task")
     head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches, end.reports)
-    ended = open_round._replace(dispatches=dispatches)
+    ended = open_round._replace(dispatches=dispatches, documents=documents)
     groups = (_group(task.task_id, ended, end.proofs.get(task.task_id)) for task in open_round.tasks)
-    ends = [TaskEnd(task_id, *task_end) for task_id, task_end in tasks.items()]
+    ends = tuple(tasks.values())
     answers = recorded_answers_line(head, ends, lambda sha256: expanded(_named(ended, sha256)), end.commands)
-    return Record(tuple(frames(head, groups)), dispatches, line_digest(answers))
+    return Record(
+        tuple(frames(head, groups)),
+        None if end.document is None else sha256_hex(end.document),
+        ends,
+        tuple(_narrow_row(*pair, documents) for pair in zip(open_round.dispatches, dispatches, strict=True)),
+        line_digest(answers),
+    )
+
+
+def judged_facts(judged: JudgedAnswer) -> dict[str, Any]:
+    """Return the fields of a dispatch that the judgement decides. Hashes the documents: not for the loop.
+
+    Raises:
+        MismatchError: the reason is no gate's, or contradicts the submission, or that is another dispatch's.
+    """
+    answer, reason = judged.submission, judged.reason
+    if answer is None:
+        state, signed, fields = "failed", None, None
+        if not reason.gate:
+            raise MismatchError(f"`{reason}` is no gate's reason")
+    else:
+        if reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
+            raise MismatchError(f"a submission with the reason `{reason}`")
+        if (answer.task_id, answer.hotkey) != (judged.key.task_id, judged.key.hotkey):
+            raise MismatchError("a submission of another dispatch")
+        if sha256_hex(answer.signed) != answer.sha256:
+            raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")
+        state, signed = "answered", answer.sha256
+        fields = {**answer.fields} if answer.run is None else {**answer.fields, RUN: sha256_hex(answer.run)}
+    detail = judged.detail or None
+    return {"state": state, "reason": reason, "detail": detail, "signed_sha256": signed, "submission": fields}
+
+
+def packed_documents(answer: Packed) -> dict[str, bytes]:
+    """Return the documents of an answer as they are stored, by their sha256."""
+    every = (answer.signed,) if answer.run is None else (answer.signed, answer.run)
+    return {sha256_hex(document): compressed(document) for document in every}
+
+
+def _task_ends(open_round: OpenRound, end: RoundEnding) -> dict[str, TaskEnd]:
+    """Return the end of each task, by its id (MismatchError: the outcome is not of these tasks).
+
+    Of a settled round it follows from the outcome of the group; skipped tasks may have none.
+    """
+    ends = {task.task_id: TaskEnd(task.task_id, task.state, task.reason) for task in open_round.tasks}
+    where = f"round {open_round.round_id}"
+    if end.document is None:
+        void = {task_id: TaskEnd(task_id, "void", end.reason) for task_id, one in ends.items() if one.state == "open"}
+        return ends | void
+    planned = {task.task_id: task for task in open_round.tasks}
+    for group in end.groups:
+        task = planned.pop(group.task_id, None)
+        if task is None:
+            raise MismatchError(f"{where} has no task {group.task_id}, or the outcome has it twice")
+        if group.mode != task.mode:
+            raise MismatchError(f"{where}, task {task.task_id}: {task.mode} in the store, {group.mode} in the outcome")
+        ends[task.task_id] = TaskEnd(task.task_id, group.task_state, group.reason)
+    if missing := sorted(task.task_id for task in planned.values() if task.state == "open"):
+        raise MismatchError(f"{where}: the outcome says nothing about {', '.join(missing)}")
+    return ends
+
+
+def _narrow_row(stored: Dispatch, ended: Dispatch, documents: Mapping[str, bytes]) -> NarrowRow:
+    named = (ended.signed_sha256, ended.run_sha256)
+    kept = sum(len(documents[sha256]) for sha256 in named if sha256 is not None)
+    return NarrowRow(*stored.key, stored.state, stored.reason, ended.state, ended.reason, kept or None)
 
 
 def recorded_answers_line(
@@ -234,14 +342,15 @@ def _decoded(decoder: "msgspec.msgpack.Decoder[T]", item: bytes) -> T:
         raise DamagedError(f"a record cannot be read: {printable(str(error))}") from None
 
 
-def _with_task(one: Dispatch, state: TaskState, reason: Reason | None) -> Dispatch:
+def _with_task(one: Dispatch, task: TaskEnd) -> Dispatch:
     """Return a dispatch as it ends with its task: with a void one it is void, for the reason that it had.
 
     Of a void one no answer counts; what was kept of it may be what cannot be read any more.
     """
-    if state != "void":
+    if task.state != "void":
         return one
-    return msgspec.structs.replace(one, state="void", reason=one.reason or reason, signed_sha256=None, submission=None)
+    reason = one.reason or task.reason
+    return msgspec.structs.replace(one, state="void", reason=reason, signed_sha256=None, submission=None)
 
 
 def _readable(blob: bytes | None) -> bytes | None:

@@ -46,10 +46,10 @@ def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     return CheckConstraint(f"{column} IN ({', '.join(repr(value) for value in values)})", name=column)
 
 
-def sparse(column: str, name: str | None = None) -> Index:
-    """Return an index of the few rows in which `column`, called `name` in the database, is not null."""
+def sparse(column: str) -> Index:
+    """Return an index of the few rows in which `column` is not null."""
     # Not `postgresql_where`: it loads that dialect for readers of a file. On Postgres, migrations alone make tables.
-    return Index(None, column, sqlite_where=text(f"{name or column} IS NOT NULL"))
+    return Index(None, column, sqlite_where=text(f"{column} IS NOT NULL"))
 
 
 def of_dispatch() -> ForeignKeyConstraint:
@@ -107,6 +107,7 @@ rounds = Table(
     Column("state", Name, nullable=False),
     Column("reason", Word(Reason)),
     Column("input", LargeBinary),  # RoundInput of an open round; holds its seed, secret while its salt is
+    Column("plan", Sealed),  # RoundPlan of an open round
     Column("input_sha256", Name),
     Column("netuid", Integer),  # null: skipped
     Column("scoring_version", Name),  # the same
@@ -182,20 +183,6 @@ submitted_skills = Table(
     Column("round_id", BigInteger, ForeignKey("rounds.round_id")),  # null: it waits
 )
 
-# Of open rounds.
-groups = Table(
-    "groups",
-    metadata,
-    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("task_id", Name, primary_key=True),
-    Column("primaries", Json(tuple[str, ...]), nullable=False),
-    Column("auditors", Json(tuple[str, ...]), nullable=False),
-    Column("promoted", Json(tuple[str, ...]), nullable=False),
-    Column("demoted", Json(tuple[str, ...]), nullable=False),
-    Column("excluded", Json(dict[str, Reason]), nullable=False),
-    of_task(),
-)
-
 bundles = Table(
     "bundles",
     metadata,
@@ -207,22 +194,6 @@ bundles = Table(
 
 
 DISPATCH_STATES: Final = ("planned", "sent", "answered", "failed", "void")
-
-# Of open rounds.
-sssas = Table(
-    "sssas",
-    metadata,
-    Column("sha256", Name, primary_key=True),  # of the canonical bytes with the signature's value
-    Column("document", LargeBinary, nullable=False),
-)
-
-# Of open rounds.
-workflow_runs = Table(
-    "workflow_runs",
-    metadata,
-    Column("sha256", Name, primary_key=True),  # of the canonical bytes
-    Column("document", LargeBinary, nullable=False),  # RunRecord
-)
 
 dispatches = Table(
     "dispatches",
@@ -247,7 +218,7 @@ dispatches = Table(
     Column("body_bytes", Integer),
     Column("raw", Json(RawAnswer)),  # of what arrived, kept or not
     Column("stalled", Real),  # seconds that were measured and are not among `seconds`: the validator stood still
-    Column("sssa_sha256", Name, ForeignKey("sssas.sha256"), key="signed_sha256"),  # or of the plan
+    Column("signed_sha256", Name),  # of the attestation or the plan
     # Submission without its sssa, or WorkflowSubmission without its plan and with its run by hash
     Column("submission", Json(dict[str, object])),
     of_task(),
@@ -255,7 +226,18 @@ dispatches = Table(
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
     Index(None, "hotkey", "skill_type", "round_id"),
     sparse("entered_in"),
-    sparse("signed_sha256", "sssa_sha256"),  # whether an attestation is referred to
+)
+
+# Of open rounds: the documents of answers that are judged before their round is settled, such as runs of plans.
+judged_documents = Table(
+    "judged_documents",
+    metadata,
+    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("hotkey", Name, primary_key=True),
+    Column("signed", LargeBinary, nullable=False),  # what the miner signed
+    Column("run", LargeBinary),  # the result of running it
+    of_dispatch(),
 )
 
 answers = Table(

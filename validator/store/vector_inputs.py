@@ -129,7 +129,7 @@ async def present_state(tx: Transaction) -> State:
             state = mark_unknown_plan(state, round_id)
             continue
         change = Change(state)
-        change.plan(stored.input, await tx.groups.open_plan(round_id), counted=False)
+        change.plan(stored.input, await tx.groups.plan_of(round_id), counted=False)
         state = apply(state, change.delta())
     return state
 

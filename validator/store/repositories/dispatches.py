@@ -1,6 +1,7 @@
 """Dispatches: planned -> sent -> answered | failed, or void: alone (D-26), or with their task (D-6)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -13,6 +14,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    delete,
     func,
     or_,
     select,
@@ -30,13 +32,13 @@ from validator.protocol.dispatch_record import (
     ScoredDispatch,
 )
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.results import Packed
 from validator.store.codec import unpack
 from validator.store.errors import MismatchError, WrongStateError
+from validator.store.record import NarrowRow, judged_facts, packed_documents
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records, Scores, Submissions
 from validator.store.repositories.tasks import Tasks
-from validator.store.tables import answers, dispatches, miners, rounds, tasks
+from validator.store.tables import answers, dispatches, judged_documents, miners, rounds
 
 _COUNTED: Final = ("answered", "failed")
 _BODIES: Final = select(answers.c.task_id, answers.c.hotkey, answers.c.body).where(answers.c.round_id == ROUND)
@@ -82,19 +84,20 @@ class Dispatches(Repository):
             "raw": fault.raw,
         }
         given = {name: value for name, value in known.items() if value is not None}
-        nothing = dict.fromkeys(("signed_sha256", "submission", "kept_bytes"))
+        nothing = dict.fromkeys(("signed_sha256", "submission"))
         open_round = select(rounds.c.round_id).where(rounds.c.round_id == fault.key.round_id, rounds.c.state == "open")
         mine = update(dispatches).where(_at(dispatches, fault.key), open_round.exists())
         if not await self._changed(mine.values({"state": "void", "reason": fault.reason, **nothing, **given})):
             await self.refuse(fault.key, ("planned", "sent", "answered", "failed", "void"))
 
-    async def void_with_tasks(self, round_id: int) -> None:
-        """Make the dispatches of a round's void tasks void; those without a reason take their task's."""
-        its_task = and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id)
-        void = select(tasks.c.task_id).where(its_task, tasks.c.state == "void").exists()
-        task_reason = select(tasks.c.reason).where(its_task).scalar_subquery()
-        statement = update(dispatches).where(dispatches.c.round_id == round_id, void)
-        await self._changed(statement.values(state="void", reason=func.coalesce(dispatches.c.reason, task_reason)))
+    async def end(self, rows: Sequence[NarrowRow]) -> None:
+        """Write the rows of a round that ends (MismatchError: one has changed since its record was made)."""
+        if not rows:
+            return
+        result: CursorResult[Any] = await self._connection.execute(_ENDED, [row._asdict() for row in rows])
+        if result.rowcount != len(rows):
+            raise MismatchError(f"{len(rows) - result.rowcount} dispatches have changed since the record was made")
+        await self._changed(delete(judged_documents).where(judged_documents.c.round_id == rows[0].of_round_id))
 
     async def kept_bytes(self, newest: int) -> dict[str, int]:
         """Return what answers of so many newest rounds keep permanently, by registered hotkey, most first."""
@@ -202,7 +205,16 @@ _FAILED: Final = _ONE.where(or_(dispatches.c.state == "planned", dispatches.c.st
     state="failed", **{name: bindparam(name) for name in ("reason", "seconds", "http_status", "detail", "raw")}
 )
 _JUDGED: Final = _ONE.where(dispatches.c.state == "answered").values(
-    {name: bindparam(name) for name in ("state", "reason", "signed_sha256", "submission", "kept_bytes", "detail")}
+    {name: bindparam(name) for name in ("state", "reason", "signed_sha256", "submission", "detail")}
+)
+# The columns that a row keeps once its round has ended; the others are then in the record.
+_KEPT_COLUMNS: Final = ("skill_type", "role", "rank", "state", "reason", "entry", "entered_in", "kept_bytes")
+_ENDED: Final = (
+    update(dispatches)
+    .where(*(dispatches.c[name] == bindparam(f"of_{name}") for name in (*_KEY, "state")))
+    .where(dispatches.c.reason.is_not_distinct_from(bindparam("of_reason")))
+    .values({name: bindparam(name) for name in ("state", "reason", "kept_bytes")})
+    .values({column.key: None for column in dispatches.c if column.key not in (*_KEY, *_KEPT_COLUMNS)})
 )
 
 
@@ -232,14 +244,13 @@ class Arrivals(Repository):
         )
 
     async def judged(self, answers_: Sequence[JudgedAnswer]) -> None:
-        """Store judgements of answers; their attestations are stored by hash.
+        """Store judgements of answers before their round is settled, with the documents that they name.
 
         Judging again (after a crash) replaces an acceptance.
         """
-        passed = [_passed(one, one.submission) for one in answers_ if one.submission is not None]
-        columns = iter(await self._as(Submissions).columns(passed))
-        rows = [{**_key(one.key), **_judgement(one, columns), "detail": one.detail or None} for one in answers_]
-        await self._move(_JUDGED, [one.key for one in answers_], rows, ("answered",))
+        facts, documents = await asyncio.to_thread(_judgements, answers_)
+        await self._upsert(judged_documents, documents)
+        await self._move(_JUDGED, [one.key for one in answers_], facts, ("answered",))
 
     async def _move(
         self,
@@ -286,19 +297,14 @@ def _failed(one: Failure) -> dict[str, Any]:
     }
 
 
-def _passed(one: JudgedAnswer, submission: Packed) -> Packed:
-    if one.reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
-        raise MismatchError(f"a submission with the reason `{one.reason}`")
-    if (submission.task_id, submission.hotkey) != (one.key.task_id, one.key.hotkey):
-        raise MismatchError("a submission of another dispatch")
-    return submission
-
-
-def _judgement(one: JudgedAnswer, columns: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    if one.submission is not None:
-        return {"state": "answered", "reason": one.reason, **next(columns)}
-    refused = {"state": "failed", "reason": _gate(one.reason)}
-    return {**refused, "signed_sha256": None, "submission": None, "kept_bytes": None}
+def _judgements(judged: Sequence[JudgedAnswer]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the rows of judgements, and of the documents that they name."""
+    documents = []
+    for one in judged:
+        if one.submission is not None:
+            signed, run = (*packed_documents(one.submission).values(), None)[:2]
+            documents.append({**one.key._asdict(), "signed": signed, "run": run})
+    return [{**_key(one.key), **judged_facts(one)} for one in judged], documents
 
 
 def _gate(reason: Reason) -> Reason:

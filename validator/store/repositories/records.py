@@ -22,12 +22,12 @@ from validator.protocol.results import (
 )
 from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
-from validator.store.codec import packed_documents, unpack
-from validator.store.errors import DamagedError, MismatchError
+from validator.store.codec import unpack
+from validator.store.errors import DamagedError
 from validator.store.record import Group, Head, Items, group_of, head_of
 from validator.store.repositories.base import ROUND, Recent, Repository
 from validator.store.rows import ProofRecord, ScoreRecord
-from validator.store.tables import dispatches, records, rounds, sssas, tasks, workflow_runs
+from validator.store.tables import dispatches, judged_documents, records, rounds, tasks
 
 T = TypeVar("T")
 TOGETHER: Final = 4  # frames read at a time
@@ -143,8 +143,10 @@ class Scores(Repository):
         """Return a miner's newest `limit` outcomes, newest round first, a round's in the plan's order reversed."""
         d = dispatches.c
         its = select(d.round_id, d.task_id, d.skill_type).join(rounds, rounds.c.round_id == d.round_id)
+        its = its.join(tasks, and_(tasks.c.round_id == d.round_id, tasks.c.task_id == d.task_id))
         its = its.where(d.hotkey == hotkey, d.state != "void", rounds.c.state == "settled")
-        types = {row.task_id: row for row in await self._all(its.order_by(d.round_id.desc()).limit(limit))}
+        newest = its.order_by(d.round_id.desc(), tasks.c.position.desc()).limit(limit)
+        types = {row.task_id: row for row in await self._all(newest)}
         scores: list[ScoreRecord] = []
         for round_id in dict.fromkeys(row.round_id for row in types.values()):
             scores += [
@@ -228,30 +230,12 @@ class Submissions(Repository):
         return await self._each(Dispatch, _OF_ROUND, {"round_id": round_id})
 
     async def _open_documents(self, row: Dispatch) -> Mapping[str, bytes]:
-        """Return what an answer of an open round names."""
-        documents: dict[str, bytes] = {}
-        names = () if row.submission is None else (row.signed_sha256, row.run_sha256)
-        for table, sha256 in zip((sssas, workflow_runs), names, strict=False):
-            blob = await self._scalar(select(table.c.document).where(table.c.sha256 == sha256))
-            if blob is not None and sha256 is not None:
-                documents[sha256] = await unpack(blob, sha256)
-        return documents
-
-    async def columns(self, submissions: Sequence[Packed]) -> list[dict[str, Any]]:
-        """Keep the documents of submissions; return of each the columns that name them, the rest as JSON."""
-        signed = await packed_documents([one.signed for one in submissions])
-        if any(actual != one.sha256 for (actual, _), one in zip(signed, submissions, strict=True)):
-            raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")
-        await self._insert_missing(sssas, [{"sha256": sha256, "document": blob} for sha256, blob in signed])
-        return [await self._columns(one, len(blob)) for one, (_, blob) in zip(submissions, signed, strict=True)]
-
-    async def _columns(self, submission: Packed, kept: int) -> dict[str, Any]:
-        fields = dict(submission.fields)
-        if submission.run is not None:
-            ((fields[RUN], blob),) = await packed_documents([submission.run])
-            await self._insert_missing(workflow_runs, [{"sha256": fields[RUN], "document": blob}])
-            kept += len(blob)
-        return {"signed_sha256": submission.sha256, "submission": fields, "kept_bytes": kept}
+        """Return the documents that an answer of an open round names."""
+        d = judged_documents.c
+        mine = d.round_id == row.round_id, d.task_id == row.task_id, d.hotkey == row.hotkey
+        blobs = await self._first(select(d.signed, d.run).where(*mine)) if row.submission is not None else None
+        named = zip((row.signed_sha256, row.run_sha256), blobs or (), strict=False)
+        return {sha256: await unpack(blob, sha256) for sha256, blob in named if sha256 is not None}
 
 
 def stored_judgement(row: Dispatch, documents: Mapping[str, bytes]) -> StoredJudgement:

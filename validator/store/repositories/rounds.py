@@ -1,38 +1,36 @@
 """Rounds from opening to settling: opened once, settled once; and when the validator stood still in one."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import structs
-from sqlalchemy import Row, Table, and_, delete, exists, or_, select, text, update
+from sqlalchemy import Row, select, text, update
 
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.dispatch_record import Dispatch, planned_dispatches
+from validator.protocol.dispatch_record import planned_dispatches
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.sssa import Document
 from validator.store.codec import canonical, pack, unpack
 from validator.store.errors import (
     AlreadyOpenedError,
-    AlreadySettledError,
     DamagedError,
     MismatchError,
-    UnfinishedDispatchesError,
 )
 from validator.store.record import SKIPPED, OpenRound, Record, RoundEnding, frames, recorded
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.records import Records, Submissions
-from validator.store.repositories.tasks import Groups, Tasks
+from validator.store.repositories.tasks import Tasks
 from validator.store.repositories.windows import Windows
-from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, TaskEnd, WindowEntry, planned_tasks
-from validator.store.tables import dispatches, groups, rounds, sssas, stalls, workflow_runs
+from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, WindowEntry, planned_tasks
+from validator.store.tables import judged_documents, rounds, stalls
 
 
 class StallRecord(Document, frozen=True):
@@ -57,7 +55,7 @@ class Stalls(Repository):
 
 
 T = TypeVar("T")
-_UNLISTED: Final = ("input", "netuid", "scoring_version")
+_UNLISTED: Final = ("input", "plan", "netuid", "scoring_version")
 _FACTS: Final = tuple(column for column in rounds.c if column.name not in _UNLISTED)
 _RECORD: Final = select(*_FACTS).where(rounds.c.round_id == ROUND)
 _FROZEN: Final = select(
@@ -65,18 +63,15 @@ _FROZEN: Final = select(
     rounds.c.task_count,
     rounds.c.dispatch_count,
 ).where(rounds.c.round_id == ROUND)
-_INPUT: Final = select(rounds.c.input).where(rounds.c.round_id == ROUND)
+_INPUT: Final = select(rounds.c.input, rounds.c.plan).where(rounds.c.round_id == ROUND)
 
 
-_WHOLE: Final = select(rounds).where(rounds.c.round_id == ROUND)
-_LISTED: Final = ("round_id", "task_id", "hotkey", "skill_type", "role", "rank", "state", "reason")
-_NARROW: Final = (*_LISTED, "entry", "entered_in", "kept_bytes")
-_EMPTIED: Final = {column.key: None for column in dispatches.c if column.key not in _NARROW}
+_DOCUMENTS: Final = select(judged_documents).where(judged_documents.c.round_id == ROUND)
+_OPEN_ROUND: Final = select(*_FACTS, rounds.c.input)
 _MOVE_TO_END: Final = text(
     "UPDATE dispatches SET rowid = rowid + 1 + (SELECT max(rowid) FROM dispatches)"
     " - (SELECT min(rowid) FROM dispatches WHERE round_id = :id) WHERE round_id = :id"
 )
-_AT_ONCE: Final = 500  # parameters of a statement
 
 
 class NewestFrozen(NamedTuple):
@@ -108,10 +103,10 @@ class Rounds(Repository):
             raise MismatchError(f"round {round_id}: the plan's groups are not the input's tasks, in their order")
         data, sha256 = await canonical(round_input)
         stored = {"started_at": started_at, "input": await pack(data), "input_sha256": sha256}
+        stored["plan"] = canonical_bytes(plan)
         await self._create(round_id, {**frozen_columns(round_input, plan), **stored})
         await self._as(Miners).seen(round_input.snapshot)
         await self._as(Tasks).plan(planned_tasks(round_input, plan))
-        await self._as(Groups).plan(round_id, plan)
         await self._as(Dispatches).plan(planned_dispatches(round_input, plan))
 
     async def skip(  # noqa: PLR0913 - a round without documents is its facts
@@ -134,69 +129,75 @@ class Rounds(Repository):
 
     async def open_rows(self, round_id: int) -> OpenRound:
         """Return what the tables have of an open round, for `recorded`."""
-        tasks_ = await self._as(Tasks).of_round(round_id)
-        plan = await self._as(Groups).open_plan(round_id)
-        rows = await self._as(Submissions).open_dispatches(round_id)
-        signed, runs = _named(rows)
+        dispatches_ = await self._as(Submissions).open_dispatches(round_id)
+        named = {(one.task_id, one.hotkey): (one.signed_sha256, one.run_sha256) for one in dispatches_}
+        documents = {
+            sha256: blob
+            for row in await self._all_of(round_id, _DOCUMENTS)
+            for sha256, blob in zip(named[row.task_id, row.hotkey], (row.signed, row.run), strict=True)
+            if sha256 is not None
+        }
+        row = (await self._all_of(round_id, _INPUT))[0]
         return OpenRound(
-            input=next(iter(await self._all_of(round_id, _INPUT))).input,
-            plan=canonical_bytes(plan),
-            tasks=[TaskEnd(task.task_id, task.state, task.reason) for task in tasks_],
-            dispatches=rows,
-            documents=await self._documents(sssas, signed) | await self._documents(workflow_runs, runs),
+            round_id=round_id,
+            input=row.input,
+            plan=row.plan,
+            tasks=await self._as(Tasks).of_round(round_id),
+            dispatches=dispatches_,
+            documents=documents,
         )
 
-    async def settle(  # noqa: PLR0913, PLR0917 - these are the columns that settling fills
+    async def settle(  # noqa: PLR0913, PLR0917 - a round, and its end
         self,
         round_id: int,
         state: EndState,
         reason: Reason,
         outcome: RoundOutcome | None,
         settled_at: datetime,
-        summary: RoundSummary | None = None,
         record: Record | None = None,
         entries: Sequence[WindowEntry] = (),
     ) -> None:
         """End an open round. Call it first in the settling transaction: it is what keeps a second settler out.
 
-        Its record is written and read back, and what the tables have of it alone goes. `record` is what `recorded` made
-        of the same; None: made here, of a round of few bytes. `entries` is what it adds to score windows.
-
-        `settled` needs an outcome; the tasks take their states from its groups' reasons (`skipped_…`: skipped;
-        `settled` and `void_no_verdict`: settled; anything else: void). `void` and `abandoned` void every task.
+        Its record is written and read back, and its rows become narrow. `record` is what `recorded` made of the same
+        end; None: made here, of a round of few bytes. `entries` is what it adds to score windows.
 
         Raises:
             AlreadySettledError: the round is not open any more.
             WrongStateError: it never was.
-            MismatchError: the outcome is not this round's, or is missing or too much.
-            UnfinishedDispatchesError: a task would settle although a dispatch of it is planned, sent or not judged.
+            MismatchError: outcome, record and rows do not belong together.
+            UnfinishedDispatchesError: as `recorded`.
         """
         if (state == "settled") != (outcome is not None):
             raise MismatchError("an outcome belongs to a settled round, and to no other")
         if outcome is not None and outcome.round_id != str(round_id):
             raise MismatchError(f"an outcome of round {outcome.round_id} for round {round_id}")
-        values: dict[str, Any] = {"state": state, "reason": reason, "settled_at": settled_at}
-        data: bytes | None = None
-        if outcome is not None:
-            data, values["outcome_sha256"] = await canonical(outcome)
-        if summary is not None:
-            values |= asdict(summary)
-        await self._close(round_id, values)
+        await self._as(Tasks).require_open_round(round_id)
         if record is None:
-            end = RoundEnding(reason, data, () if outcome is None else outcome.groups)
+            data, groups = (None, ()) if outcome is None else ((await canonical(outcome))[0], outcome.groups)
+            end = RoundEnding(reason, data, groups)
             record = await asyncio.to_thread(recorded, await self.open_rows(round_id), end)
-        if outcome is None:
-            await self._as(Tasks).void_all(round_id, reason)
-        else:
-            await self._as(Tasks).settle(round_id, outcome.groups)
-        await self._as(Dispatches).void_with_tasks(round_id)
-        await self._refuse_unfinished(round_id)
+        if (record.outcome_sha256 is None) != (outcome is None):
+            raise MismatchError(f"the record of round {round_id} has another end")
+        values: dict[str, Any] = {
+            "state": state,
+            "reason": reason,
+            "settled_at": settled_at,
+            "input": None,
+            "plan": None,
+        }
+        if outcome is not None:
+            values |= {"outcome_sha256": record.outcome_sha256, **asdict(RoundSummary.of(outcome))}
+        await self._changed(update(rounds).where(rounds.c.round_id == round_id).values(values))
+        await self._as(Tasks).end(round_id, record.tasks)
+        await self._as(Dispatches).end(record.rows)
         await self._as(Windows).enter(round_id, entries)
-        await self._put_record(round_id, record)
+        await self._as(Records).put(round_id, record.frames)
+        await self._compact(round_id)
 
     async def get(self, round_id: int) -> StoredRound | None:
         """Return a round with its documents."""
-        row = next(iter(await self._all_of(round_id, _WHOLE)), None)
+        row = await self._first(_OPEN_ROUND.where(rounds.c.round_id == round_id))
         if row is None:
             return None
         record = _record(row)
@@ -237,7 +238,7 @@ class Rounds(Repository):
 
     async def unfinished(self) -> tuple[StoredRound, ...]:
         """Return the open rounds, oldest first: what a start after a crash has to settle or abandon."""
-        rows = await self._all(select(rounds).where(rounds.c.state == "open").order_by(rounds.c.round_id))
+        rows = await self._all(_OPEN_ROUND.where(rounds.c.state == "open").order_by(rounds.c.round_id))
         return tuple([await self._stored(row) for row in rows])
 
     async def newest_frozen(self, through_block: int | None = None) -> NewestFrozen | None:
@@ -270,22 +271,6 @@ class Rounds(Repository):
         if not await self._insert_new(rounds, {"round_id": round_id, "state": "open", **facts}):
             raise AlreadyOpenedError(f"round {round_id}")
 
-    async def _close(self, round_id: int, values: Mapping[str, Any]) -> None:
-        still_open = (rounds.c.round_id == round_id) & (rounds.c.state == "open")
-        if await self._changed(update(rounds).where(still_open).values(values)):
-            return
-        await self._as(Tasks).require_open_round(round_id)
-        raise AlreadySettledError(f"round {round_id}")
-
-    async def _refuse_unfinished(self, round_id: int) -> None:
-        unjudged = and_(dispatches.c.state == "answered", dispatches.c.reason.is_(None))
-        unfinished = or_(dispatches.c.state.in_(("planned", "sent")), unjudged)
-        row = await self._first(select(dispatches).where(dispatches.c.round_id == round_id, unfinished).limit(1))
-        if row is not None:
-            raise UnfinishedDispatchesError(
-                f"round {round_id}, task {row.task_id}, hotkey {row.hotkey} is {row.state}; judge it or void the task"
-            )
-
     async def _stored(self, row: Row[Any]) -> StoredRound:
         """Return an open round."""
         try:
@@ -293,30 +278,6 @@ class Rounds(Repository):
         except DamagedError:
             data = None
         return StoredRound(_record(row), _document(data, row.input_sha256, RoundInput), None)
-
-    async def _documents(self, table: Table, digests: Collection[str]) -> dict[str, bytes]:
-        documents: dict[str, bytes] = {}
-        for some in _few(digests):
-            statement = select(table.c.sha256, table.c.document).where(table.c.sha256.in_(some))
-            documents |= {row.sha256: row.document for row in await self._all(statement)}
-        return documents
-
-    async def _put_record(self, round_id: int, record: Record) -> None:
-        """Write a round's record, and let go of what only the tables of open rounds have besides."""
-        ended = {(one.task_id, one.hotkey): (one.state, one.reason) for one in record.dispatches}
-        rows = await self._as(Submissions).open_dispatches(round_id)
-        if ended != {(row.task_id, row.hotkey): (row.state, row.reason) for row in rows}:
-            raise MismatchError(f"the record of round {round_id} does not say how its dispatches end")
-        await self._as(Records).put(round_id, record.frames)
-        await self._changed(update(rounds).where(rounds.c.round_id == round_id).values(input=None))
-        await self._changed(update(dispatches).where(dispatches.c.round_id == round_id).values(_EMPTIED))
-        await self._changed(delete(groups).where(groups.c.round_id == round_id))
-        for table, digests in zip((sssas, workflow_runs), _named(rows), strict=True):
-            for some in _few(digests):
-                its = table.c.sha256.in_(some)
-                elsewhere = exists().where(dispatches.c.signed_sha256 == sssas.c.sha256)
-                await self._changed(delete(table).where(its, *([~elsewhere] if table is sssas else [])))
-        await self._compact(round_id)
 
     async def _compact(self, round_id: int) -> None:
         """Let SQLite put the rows of a round behind all others, now that they are small.
@@ -340,19 +301,6 @@ def frozen_columns(frozen: RoundInput, plan: RoundPlan) -> dict[str, Any]:
         "task_count": len(plan.groups),
         "dispatch_count": sum(len(group.members) for group in plan.groups),
     }
-
-
-def _named(rows: Iterable[Dispatch]) -> tuple[set[str], set[str]]:
-    """Return the digests of attestations and plans that answers name, and those of runs."""
-    return (
-        {one.signed_sha256 for one in rows if one.signed_sha256 is not None},
-        {one.run_sha256 for one in rows if one.run_sha256 is not None},
-    )
-
-
-def _few(digests: Collection[str]) -> Iterator[Sequence[str]]:
-    every = sorted(digests)
-    return (every[first : first + _AT_ONCE] for first in range(0, len(every), _AT_ONCE))
 
 
 def _document(data: bytes | None, sha256: str | None, kind: type[T]) -> T | None:

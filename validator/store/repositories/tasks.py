@@ -4,22 +4,19 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-from sqlalchemy import Row, and_, case, func, or_, select, update
+from sqlalchemy import and_, case, func, or_, select, update
 
+from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome, GroupPlan, RoundPlan
+from validator.protocol.round import RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
-from validator.store.rows import GroupRecord, SubmittedSkill, TaskRecord
-from validator.store.tables import bundles, given_tasks, groups, retired_tasks, rounds, submitted_skills, tasks
-
-# D-7: without any verdict good answers enter nothing, but failed gates count and the group did work: not void.
+from validator.store.rows import GroupRecord, SubmittedSkill, TaskEnd, TaskRecord
+from validator.store.tables import bundles, given_tasks, retired_tasks, rounds, submitted_skills, tasks
 
 _OF_ROUND: Final = select(tasks).where(tasks.c.round_id == ROUND).order_by(tasks.c.position)
 
@@ -31,26 +28,11 @@ class Tasks(Repository):
         """Insert a round's tasks."""
         await self._insert(tasks, [asdict(one) for one in planned])
 
-    async def settle(self, round_id: int, outcomes: Sequence[GroupOutcome]) -> None:
-        """Give every task the state and reason of its group's outcome.
-
-        Those that are skipped may be missing (MismatchError).
-        """
-        rows: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        planned = {task.task_id: task for task in await self.of_round(round_id)}
-        for outcome in outcomes:
-            task, state = planned.pop(outcome.task_id, None), outcome.task_state
-            if task is None:
-                raise MismatchError(f"round {round_id} has no task {outcome.task_id}, or the outcome has it twice")
-            if outcome.mode != task.mode:
-                raise MismatchError(
-                    f"round {round_id}, task {task.task_id}: {task.mode} in the store, {outcome.mode} in the outcome"
-                )
-            key = {"round_id": round_id, "task_id": task.task_id}
-            rows.append((key, {"state": state, "reason": outcome.reason}))
-        missing = sorted(task.task_id for task in planned.values() if task.state == "open")
-        if missing:
-            raise MismatchError(f"round {round_id}: the outcome says nothing about {', '.join(missing)}")
+    async def end(self, round_id: int, ends: Sequence[TaskEnd]) -> None:
+        """Give the tasks of a round that ends their states and reasons."""
+        rows = [
+            ({"round_id": round_id, "task_id": one.task_id}, {"state": one.state, "reason": one.reason}) for one in ends
+        ]
         await self._update_each(tasks, rows)
 
     async def require_open_round(self, round_id: int) -> None:
@@ -60,11 +42,6 @@ class Tasks(Repository):
             raise WrongStateError(f"round {round_id} was never opened")
         if state != "open":
             raise AlreadySettledError(f"round {round_id} is {state}")
-
-    async def void_all(self, round_id: int, reason: Reason) -> None:
-        """Make every open task of a round void."""
-        statement = update(tasks).where(tasks.c.round_id == round_id, tasks.c.state == "open")
-        await self._changed(statement.values(state="void", reason=reason))
 
     async def of_round(self, round_id: int) -> tuple[TaskRecord, ...]:
         """Return a round's tasks in plan order."""
@@ -89,44 +66,21 @@ class Tasks(Repository):
         )
 
 
-_GROUPS_OF_ROUND: Final = (
-    select(groups, tasks.c.mode)
-    .join(tasks, (tasks.c.round_id == groups.c.round_id) & (tasks.c.task_id == groups.c.task_id))
-    .where(groups.c.round_id == ROUND)
-    .order_by(tasks.c.position)
-)
-
-
 class Groups(Repository):
     """Groups by (round_id, task_id)."""
 
-    async def plan(self, round_id: int, plan: RoundPlan) -> None:
-        """Insert a round's groups."""
-        rows = [{"round_id": round_id, **msgspec.structs.asdict(group)} for group in plan.groups]
-        for row in rows:
-            del row["mode"]  # it is the task's
-        await self._insert(groups, rows)
-
     async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
         """Return a round's groups in plan order."""
-        records = self._as(Records)
-        outcome = await records.outcome(round_id)
+        outcome = await self._as(Records).outcome(round_id)
         outcomes = {} if outcome is None else {group.task_id: group for group in outcome.groups}
         plan = await self.plan_of(round_id)
         return tuple(GroupRecord(group, outcomes.get(group.task_id)) for group in plan.groups)
 
     async def plan_of(self, round_id: int) -> RoundPlan:
-        """Return the plan that was stored when the round was opened."""
+        """Return the plan of a round; one without groups of a skipped or unknown round (DamagedError)."""
         plan = await self._as(Records).plan(round_id)
-        return await self.open_plan(round_id) if plan is None else plan
-
-    async def open_plan(self, round_id: int) -> RoundPlan:
-        """Return the same of a round that has no record yet."""
-        return RoundPlan(str(round_id), tuple(map(_plan, await self._all_of(round_id, _GROUPS_OF_ROUND))))
-
-
-def _plan(row: Row[Any]) -> GroupPlan:
-    return GroupPlan(row.task_id, row.mode, row.primaries, row.auditors, row.promoted, row.demoted, row.excluded)
+        data = await self._scalar(select(rounds.c.plan).where(rounds.c.round_id == round_id)) if plan is None else None
+        return plan or (RoundPlan(str(round_id), ()) if data is None else typed.decode(data, RoundPlan))
 
 
 class Bundles(Repository):
