@@ -78,7 +78,7 @@ class Judging:
         signal.setitimer(signal.ITIMER_REAL, self._order.test_s)
 
     def late(self, _signal: int, _frame: FrameType | None) -> None:
-        """End because a test or the import took too long; without CPU time of its own the machine was at fault."""
+        """End because a test or the import took too long; a process that got little CPU time was not at fault."""
         if self._now is not None:
             self.tell("end", self._now, False)
         elif self._order.keys is None and time.process_time() - self._began > self._order.test_s / 10:
