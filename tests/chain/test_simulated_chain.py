@@ -1,15 +1,14 @@
 import asyncio
 import hashlib
-from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec import structs
 
-from validator.chain.interface import Chain, ChainError, ChainUnreachableError, OtherChainError
+from validator.chain.interface import Chain, OtherChainError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.protocol.round import Axon, Neuron
+from validator.protocol.round import Axon
 from validator.sources import SystemClock, VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -82,17 +81,6 @@ async def test_waiting_for_blocks_on_virtual_time(block_time_s: float) -> None:
     assert (await waits[3]).number == 50
 
 
-async def test_a_snapshot_holds_the_subnet_as_of_one_block() -> None:
-    clock = VirtualClock(START)
-    chain = chain_of(clock, owner_hotkey="miner2", netuid=7)
-    await clock.advance(24.0)
-    head, snapshot = await chain.head(), await chain.snapshot()
-    assert (snapshot.block, snapshot.block_hash, snapshot.block_time, snapshot.epoch) == astuple(head)[:4]
-    assert (snapshot.netuid, snapshot.tempo, snapshot.owner_hotkey) == (7, 9, "miner2")
-    assert snapshot.neurons[1] == Neuron("miner1", 1, 0.0, False, Axon("127.0.0.1", 8091), 0)
-    assert snapshot.by_hotkey(ME) == snapshot.neurons[0]
-
-
 async def test_refusals_are_in_a_block_with_the_pallets_names_and_change_nothing() -> None:
     clock = VirtualClock(START)
     chain = chain_of(clock, weights_rate_limit=5, min_stake_tao=50.0, min_allowed_weights=2)
@@ -119,46 +107,6 @@ async def test_refusals_are_in_a_block_with_the_pallets_names_and_change_nothing
     subnet.deregister(ME)
     assert await refusal() == "not_registered (HotKeyNotRegisteredInSubNet)"
     assert len(extrinsics) == 7
-
-
-async def test_an_outage_ends_at_its_block() -> None:
-    clock = VirtualClock(START)
-    chain = chain_of(clock)
-    waiting = asyncio.create_task(chain.wait_for_block(2))
-    await asyncio.sleep(0)
-    chain.faults.unreachable_until = 4
-    for call in (
-        chain.head(),
-        chain.snapshot(),
-        chain.parameters(),
-        chain.weights(0, 0),
-        chain.set_weights(0, {1: 1}, valid_blocks=8),
-    ):
-        with pytest.raises(ChainUnreachableError):
-            await call
-    await clock.advance(4.0)
-    with pytest.raises(ChainUnreachableError):
-        await waiting
-    await clock.advance(4.0)
-    assert (await chain.head()).number == 4
-
-
-async def test_a_lost_answer_leaves_the_weights_on_chain() -> None:
-    chain = chain_of(VirtualClock(START), weights_rate_limit=0)
-    chain.faults.lost_answers = 1
-    lost = asyncio.create_task(chain.set_weights(0, {1: 1.0}, valid_blocks=8))
-    await asyncio.sleep(0)
-    assert not lost.done()
-    assert await chain.weights(0, 0) == {1: 65535}
-    lost.cancel()
-    assert (await chain.set_weights(0, {2: 1.0}, valid_blocks=8)).accepted
-
-
-async def test_a_closed_chain_answers_nothing() -> None:
-    chain = chain_of(VirtualClock(START))
-    await chain.close()
-    with pytest.raises(ChainError, match="closed"):
-        await chain.head()
 
 
 async def test_stake_decides_incentive_and_weights_for_a_former_owner_do_not_count() -> None:

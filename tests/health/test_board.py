@@ -225,11 +225,6 @@ def test_unhealthy_comes_first_and_details_stay_current(clock: VirtualClock) -> 
     ]
 
 
-def test_an_unknown_name_is_a_mistake_of_the_program(clock: VirtualClock) -> None:
-    with pytest.raises(KeyError):
-        Board(clock).raise_("no_such_thing")
-
-
 def test_every_condition_says_what_it_means_and_what_to_do() -> None:
     for name, condition in CONDITIONS.items():
         assert name == condition.name

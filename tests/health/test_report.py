@@ -108,15 +108,6 @@ async def test_a_chain_whose_block_stays_the_same_is_stale(clock: VirtualClock, 
     assert (await later(clock, state, 0)).status == "ok"
 
 
-async def test_the_age_of_the_round_in_hand(clock: VirtualClock, state: HealthState) -> None:
-    assert state.in_hand_s is None
-    state.round_started("1")
-    await clock.advance(5)
-    assert state.in_hand_s == 5
-    state.round_ended("1")
-    assert state.in_hand_s is None
-
-
 def test_the_longest_deadline_is_the_standard_profiles() -> None:
     assert LONGEST_DEADLINE_S == 900
 
@@ -142,11 +133,11 @@ async def test_a_round_in_hand_may_take_its_own_deadline(clock: VirtualClock, st
     state.round_started("7", 5_000)
     report = await later(clock, state, 5_000 + SLACK_S)
     assert report.healthy
-    assert report.checks["rounds"]["in_hand"] == "7"
+    assert (report.checks["rounds"]["in_hand"], state.in_hand_s) == ("7", 5_000 + SLACK_S)
     assert (await later(clock, state, 1)).status == "unhealthy"
     state.round_ended("7")
     assert state.report().healthy
-    assert state.report().checks["rounds"]["in_hand"] is None
+    assert (state.report().checks["rounds"]["in_hand"], state.in_hand_s) == (None, None)
 
 
 async def test_a_short_round_may_still_take_the_standard_deadline(clock: VirtualClock, state: HealthState) -> None:
@@ -163,30 +154,6 @@ async def test_a_loop_that_stands_still_is_unhealthy_until_it_runs(clock: Virtua
     assert (report.status, report.checks["loop"]["ok"]) == ("unhealthy", False)
     state.beat()
     assert state.report().healthy
-
-
-def test_a_store_that_does_not_answer_is_unhealthy(state: HealthState) -> None:
-    for name in ("store_away", "store_no_write"):
-        state.board.raise_(name, "refused")
-        assert (state.report().status, state.report().checks["store"]["ok"]) == ("unhealthy", False)
-        state.board.clear(name)
-        assert (state.report().status, state.report().checks["store"]["ok"]) == ("ok", True)
-
-
-async def test_an_old_block_degrades(clock: VirtualClock, state: HealthState) -> None:
-    state.record_block(1234)
-    state.round_ended("0")
-    report = await later(clock, state, 1_000)
-    assert report.healthy
-    chain = report.checks["chain"]
-    assert (chain["ok"], chain["block"], chain["age_s"], chain["problem"]) == (False, 1234, 1_000, None)
-
-
-async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, state: HealthState) -> None:
-    state.stopping = True
-    assert (state.report().status, state.report().healthy) == ("stopping", True)
-    report = await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S + 1)
-    assert report.status == "unhealthy"
 
 
 async def test_a_lost_chain_is_told_until_a_block_is_seen(clock: VirtualClock, state: HealthState) -> None:
@@ -229,7 +196,7 @@ async def test_a_condition_degrades_or_more_and_the_report_has_its_advice(
         }
     ]
     state.stopping = True
-    assert state.report().status == "stopping"
+    assert (state.report().status, state.report().healthy) == ("stopping", True)
     state.board.raise_("subnet_gone")
     assert (state.report().status, state.report().healthy) == ("unhealthy", False)
 
@@ -245,8 +212,6 @@ async def test_a_note_is_in_the_report_behind_all_else_and_changes_no_status(sta
     assert [each.condition.severity for each in report.conditions] == ["unhealthy", "degraded", "note"]
     state.board.clear("subnet_gone")
     assert state.report().status == "degraded"
-    state.stopping = True
-    assert state.report().status == "stopping"
 
 
 async def test_a_chain_of_which_no_head_was_read_for_a_while_degrades(clock: VirtualClock, state: HealthState) -> None:

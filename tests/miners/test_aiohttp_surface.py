@@ -77,5 +77,7 @@ def test_the_allowed_range_is_the_minor_that_is_tested() -> None:
     major, minor = map(int, aiohttp.__version__.split(".")[:2])
     wanted = f"aiohttp>={major}.{minor},<{major}.{minor + 1}"
     for name in ("pyproject.toml", "requirements/runtime.in"):
-        (found,) = re.findall(r'^[ "]*(aiohttp[^"\s]*)', (PROJECT / name).read_text(encoding="utf-8"), re.MULTILINE)
+        (found,) = re.findall(
+            r'^[ "]*(aiohttp[<>=][^"\s]*)', (PROJECT / name).read_text(encoding="utf-8"), re.MULTILINE
+        )
         assert found == wanted, f"{name} must say `{wanted}`: outgoing/wire.py subclasses a private class"

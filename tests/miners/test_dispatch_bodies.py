@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from typing import Literal, get_args
+from typing import get_args
 
 import msgspec
 import pytest
@@ -66,13 +66,6 @@ def test_bodies_are_the_encoded_documents(bundle: bytes, nonce: str, canary: str
     assert {role: request.whole for role, request in sent.items()} == bodies
     assert sent["primary"].tail is sent["auditor"].tail  # once in memory, however large it is
     assert sent["primary"].tail == base64.b64encode(bundle) + b'"}'
-
-
-@pytest.mark.parametrize("role", ["primary", "auditor"])
-def test_a_miner_gets_the_bundle_back(role: Literal["primary", "auditor"]) -> None:
-    bundle = bytes(range(256)) * 3
-    body = msgspec.json.decode(dispatch_bodies("0", UNPUBLISHED, task_for(bundle), bundle)[role])
-    assert base64.b64decode(body["bundle"], validate=True) == bundle
 
 
 @pytest.mark.parametrize("kind", ASSESSED_TYPES)

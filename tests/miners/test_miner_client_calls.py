@@ -19,7 +19,6 @@ from miner_servers import (
     ok,
     raw_server,
     read_request,
-    then_silent,
 )
 
 from validator.outgoing.exchange import Nonces
@@ -69,17 +68,6 @@ async def test_a_body_in_two_pieces_arrives_whole_and_signed_for(size: int, end:
         assert arrived == body + tail
         http_auth.verify(fields_of(head), arrived, method="POST", path="/v1/assessments", self_hotkey_ss58=BOB.hotkey)
     assert len(requests) == 2
-
-
-async def test_a_slow_miner_holds_up_no_other() -> None:
-    async with raw_server(then_silent(b"")) as slow, raw_server(answering(ok(b"{}"))) as fast, http_client() as client:
-        waiting = [asyncio.create_task(client.post(call_to(slow))) for _ in range(20)]
-        reply = await client.post(call_to(fast))
-        assert not any(task.done() for task in waiting)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-    assert content(reply) == b"{}"
 
 
 async def test_waiting_for_a_turn_is_not_on_the_miners_time() -> None:
@@ -209,11 +197,6 @@ def test_nonces_increase_whatever_a_trembling_clock_says(steps: list[int]) -> No
     assert all(nonce >= moment for nonce, moment in zip(drawn, times, strict=True))
     if all(highest - moment < 10**9 - len(times) for highest, moment in zip(latest, times, strict=True)):
         assert drawn == sorted(set(drawn))
-
-
-def test_nonces_are_unique_within_one_tick() -> None:
-    nonces = Nonces(lambda: 7)
-    assert [nonces.next() for _ in range(4)] == [7, 8, 9, 10]
 
 
 def test_nonces_follow_a_clock_that_was_set_back() -> None:

@@ -243,16 +243,6 @@ async def test_an_early_verdict_over_a_large_request_counts() -> None:
     assert (reply.reason, reply.status) == (Reason.DEADLINE_STATUS, 413)
 
 
-async def test_a_large_request_arrives_whole() -> None:
-    async def measure(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        _, body = await read_request(reader)
-        writer.write(ok(b"%d %d" % (len(body), body.count(b"x"))))
-
-    async with raw_server(measure) as axon, http_client() as client:
-        reply = await client.post(call_to(axon, body=b"x" * 12_000_000))
-    assert content(reply) == b"12000000 12000000"
-
-
 async def test_a_reset_half_way_is_a_transport_failure() -> None:
     async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)

@@ -158,16 +158,17 @@ def test_a_pipe_that_never_ends_is_not_read_for_ever(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "secret"),
+    ("variable", "secret", "shown"),
     [
-        ("VALIDATOR_HEALTH__TOKEN_FILE", "hunter2hunter2hunter2"),
-        ("VALIDATOR_HEALTH__TOKEN_FILE", "/hunter2/hunter2+hunter2=="),
-        ("VALIDATOR_WALLET__URI_FILE", "//hunter2"),
+        ("VALIDATOR_HEALTH__TOKEN_FILE", "hunter2hunter2hunter2", "a name that is not shown, as it may be "),
+        ("VALIDATOR_HEALTH__TOKEN_FILE", "/hunter2/hunter2+hunter2==", "a name that is not shown, as it may be "),
+        ("VALIDATOR_WALLET__URI_FILE", "//hunter2", "a name that is not shown, as it may be "),
+        ("VALIDATOR_STORE__URL_FILE", "postgresql://v:hunter2@db/v", "write the url into a file and name that"),
     ],
 )
-def test_a_secret_in_the_place_of_its_file_is_not_shown(variable: str, secret: str, write: Write) -> None:
+def test_a_secret_in_the_place_of_its_file_is_not_shown(variable: str, secret: str, shown: str, write: Write) -> None:
     (line,) = problems(write(MINIMAL), {variable: secret})
-    assert "a name that is not shown, as it may be " in line
+    assert shown in line
     assert "hunter2" not in line
 
 
@@ -182,12 +183,6 @@ def test_a_byte_order_mark_is_told(write: Write, tmp_path: Path) -> None:
     file.write_text("\ufeffhunter2hunter2hunter2\n")
     (line,) = problems(write(MINIMAL), {"VALIDATOR_HEALTH__TOKEN_FILE": str(file)})
     assert "begins with a byte order mark" in line
-    assert "hunter2" not in line
-
-
-def test_a_url_in_the_place_of_its_file_is_told_and_not_shown(write: Write) -> None:
-    (line,) = problems(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": "postgresql://v:hunter2@db/v"})
-    assert line.endswith("this is a url, not a file's name; write the url into a file and name that")
     assert "hunter2" not in line
 
 

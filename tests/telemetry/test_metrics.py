@@ -154,12 +154,6 @@ def test_a_condition_is_1_while_it_stands(metrics: Metrics) -> None:
     assert value(metrics, "condition", condition="store_away") == 0
 
 
-def test_two_instances_do_not_share_anything(metrics: Metrics) -> None:
-    other = Metrics(VirtualClock(), "0.1.0")
-    metrics.observe("task_refused", {})
-    assert value(other, "tasks_refused_total") == 0
-
-
 def test_what_is_not_known_has_no_series_and_no_counter_has_a_second_one(metrics: Metrics) -> None:
     samples = [one for family in metrics.registry.collect() for one in family.samples]
     names = {one.name for one in samples}

@@ -191,13 +191,7 @@ async def test_after_a_kill_the_chain_is_read_and_nothing_sent_again(world: Worl
     """Killed between the signature and the answer; the block holds it at once, or while the next process runs."""
     digest = await world.receipt()
     await world.at(1)
-    world.chain.faults.lost_answers, world.chain.faults.delay = 1, delay
-    await world.clock.advance(12.0 * 19)
-    killed = asyncio.create_task(world.service.step())
-    await _until(lambda: bool(world.sent), world)
-    killed.cancel()
-    await asyncio.gather(killed, return_exceptions=True)
-    world.restart()
+    await _killed(world, delay)
     for block in range(20, 40):
         await world.at(block)
     assert (world.sent, world.standing()) == ([20], Anchor(1, digest))
@@ -206,14 +200,8 @@ async def test_after_a_kill_the_chain_is_read_and_nothing_sent_again(world: Worl
 async def test_after_a_kill_what_never_arrived_is_sent_once_it_has_expired(world: World) -> None:
     digest = await world.receipt()
     await world.at(1)
-    world.chain.faults.lost_answers, world.chain.faults.delay = 1, None
-    await world.clock.advance(12.0 * 19)
-    killed = asyncio.create_task(world.service.step())
-    await _until(lambda: bool(world.sent), world)
-    killed.cancel()
-    await asyncio.gather(killed, return_exceptions=True)
+    await _killed(world, None)
     world.chain.faults.delay = 0
-    world.restart()
     for block in range(20, 20 + LIFETIME + 1):
         await world.at(block)
     assert (world.sent, world.standing()) == ([20], None)
@@ -250,6 +238,17 @@ async def test_a_runtime_without_commitments_is_said_once_and_asked_no_more(worl
     world.chain.commitment = missing  # type: ignore[method-assign]
     await within(world.clock, 600.0, world.service.run())
     assert [line["cause"] for line in world.events(Event.LOG_ANCHOR_BLOCKED)] == ["missing"]
+
+
+async def _killed(world: World, delay: int | None) -> None:
+    """Kill the process between the signature and the answer, in block 20, and begin a new one."""
+    world.chain.faults.lost_answers, world.chain.faults.delay = 1, delay
+    await world.clock.advance(12.0 * 19)
+    killed = asyncio.create_task(world.service.step())
+    await _until(lambda: bool(world.sent), world)
+    killed.cancel()
+    await asyncio.gather(killed, return_exceptions=True)
+    world.restart()
 
 
 async def _until(seen: Any, world: World) -> None:

@@ -168,15 +168,6 @@ async def test_a_row_that_a_crash_left_open_is_told_from_a_strangers_weights(
     assert world.stop_file.exists()
 
 
-async def test_stopping_in_mid_submission_leaves_a_row_that_says_unknown(store: Store) -> None:
-    world = await scored(store, ONE)
-    world.chain.faults.lost_answers = 1
-    async with running(world):
-        await world.until_block(14)
-        assert blocks(await world.records()) == [(0, "submitted", None)]
-    assert blocks(await world.records()) == [(0, "unknown", None)]
-
-
 async def test_the_last_write_is_complete_and_told_once_when_a_cancellation_surfaces(store: Store) -> None:
     world = await scored(store, ONE)
     world.chain.faults.lost_answers = 1

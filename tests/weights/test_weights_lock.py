@@ -115,19 +115,6 @@ async def test_a_stop_file_alone_locks_and_is_cleared_with_a_reason(store: Store
         await lock.check()
 
 
-async def test_the_first_look_and_a_new_registration_are_taken_for_known(store: Store, tmp_path: Path) -> None:
-    world = await world_with(store, tmp_path, immunity_period=0)
-    world.subnet.set_weights(ME, 0, {3: 1.0})
-    async with running(world):
-        await world.until_block(20)
-        world.subnet.deregister(ME)
-        await world.until_block(36)
-        world.subnet.register(ME, stake_tao=100.0, validator_permit=True)
-        await world.until_block(60)
-    assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "confirmed", 37), (2, "confirmed", 54)]
-    assert [line["block"] for line in world.events(Event.WEIGHTS_MARKED)] == [0, 36]
-
-
 class Lagging(SimulatedChain):
     """Its snapshots are of the block before the one in which the slot is read."""
 
@@ -136,16 +123,19 @@ class Lagging(SimulatedChain):
         return msgspec.structs.replace(newest, block=max(0, newest.block - 1))
 
 
-async def test_a_registration_that_is_newer_than_the_snapshot_is_marked_once(store: Store, tmp_path: Path) -> None:
-    world = await scored(
-        store, ONE, stop_file=tmp_path / "stop-file", weights_rate_limit=1, immunity_period=0, chain=Lagging
-    )
+@pytest.mark.parametrize(("chain", "again"), [(SimulatedChain, 37), (Lagging, 38)])
+async def test_the_first_look_and_a_new_registration_are_marked_once(
+    store: Store, tmp_path: Path, chain: type[SimulatedChain], again: int
+) -> None:
+    world = await world_with(store, tmp_path, immunity_period=0, chain=chain)
+    world.subnet.set_weights(ME, 0, {3: 1.0})
     async with running(world):
         await world.until_block(20)
         world.subnet.deregister(ME)
         await world.until_block(36)
         world.subnet.register(ME, stake_tao=100.0, validator_permit=True)
-        await world.until_block(45)
+        await world.until_block(60)
+    assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "confirmed", again), (2, "confirmed", 54)]
     assert [line["block"] for line in world.events(Event.WEIGHTS_MARKED)] == [0, 36]
 
 
@@ -184,6 +174,7 @@ async def test_two_commitments_where_one_was_sent_are_a_strangers(store: Store, 
 async def test_switched_off_sending_does_not_mind_the_lock(store: Store, tmp_path: Path) -> None:
     world = build(store, stop_file=tmp_path, settings={"enabled": False})
     await world.service.run()
+    assert await world.records() == []
 
 
 MARK = WeightMark(uid=4, last_update=100, block=110)

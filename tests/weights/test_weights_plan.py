@@ -60,38 +60,6 @@ def test_what_is_sent_is_the_spec_over_the_registered(
     assert to_u16(vector.uids)
 
 
-def test_a_hotkey_that_left_does_not_lift_anybody_over_the_cap() -> None:
-    windows = windows_of(**dict.fromkeys(HOTKEYS[:8], 1.0))
-    all_here = plan_vector(basis(windows), snapshot_of([ME, *HOTKEYS[:8]]), ME, KINDS)
-    six_here = plan_vector(basis(windows), snapshot_of([ME, *HOTKEYS[:6]]), ME, KINDS)
-    assert all_here.weights == dict.fromkeys(HOTKEYS[:8], 0.125)
-    assert six_here.weights == dict.fromkeys(HOTKEYS[:6], V1.rules.pay.cap)
-    assert abs(six_here.unallocated - 0.1) < 1e-12
-    assert six_here.owner is None
-
-
-def test_a_uid_that_changed_hands_carries_nothing_over() -> None:
-    windows = windows_of(m0=1.0, m1=3.0)
-    before = plan_vector(basis(windows), snapshot_of([ME, "m0", "m1"]), ME, KINDS)
-    after = plan_vector(basis(windows), snapshot_of([ME, "new", "m1", "m0"]), ME, KINDS)
-    assert set(before.uids) == {1, 2}
-    assert set(after.uids) == {2, 3}
-
-
-def test_an_owner_who_mines_keeps_what_is_earned_beside_what_is_left_over() -> None:
-    vector = plan_vector(basis(windows_of(Owner=1.0)), snapshot_of([ME, OWNER], OWNER), ME, KINDS)
-    assert vector.weights == {OWNER: V1.rules.pay.cap}
-    assert abs(vector.uids[1] - 1.0) < 1e-12
-
-
-def test_no_positive_score_gives_no_vector_not_even_for_the_owner() -> None:
-    here = snapshot_of([ME, "m0", OWNER], OWNER)
-    assert not plan_vector(basis({}), here, ME, KINDS).positive
-    assert not plan_vector(basis(windows_of(m0=0.0)), here, ME, KINDS).positive
-    assert not plan_vector(basis(windows_of(gone=1.0)), here, ME, KINDS).positive
-    assert not plan_vector(basis(windows_of(Validator=1.0)), here, ME, KINDS).positive
-
-
 def test_the_workflows_share_is_told_only_where_a_mechanism_pays_both_kinds() -> None:
     windows = basis({"m0": {"declarative": [1.0] * 20, "workflow": [1.0] * 20}})
     told = [
