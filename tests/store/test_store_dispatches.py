@@ -191,7 +191,8 @@ async def test_bundles_are_kept_by_their_hash(store: Store) -> None:
     data = os.urandom(2 * INLINE_LIMIT)
     async with store.begin() as tx:
         await tx.bundles.put(sha256_hex(data), data, at(0))
-        await tx.bundles.put(sha256_hex(data), data, at(5))
+        await tx.bundles.put(sha256_hex(data), data, at(5))  # its retention begins anew
+        assert (await tx.retention.prune(bundles_before=at(5))).bundles == 0
         with pytest.raises(MismatchError, match="does not hash"):
             await tx.bundles.put(sha("other"), data, at(0))
     async with store.read() as tx:
