@@ -36,7 +36,7 @@ class Faults(logging.Logger):
         self._malformed, self._ours = Once(clock), Once(clock)
 
     def exception(self, msg: object, *args: object, exc_info: Any = None, **_: Any) -> None:
-        """Say the result of a request: a line for bytes that are none, a traceback for a fault of ours."""
+        """Log a failed request: a line for malformed bytes, a traceback for an internal error."""
         if isinstance(exc_info, HttpProcessingError):
             self._strangers(exc_info, str(args[0]) if args else "")
             return
@@ -45,12 +45,12 @@ class Faults(logging.Logger):
             _log.error("request_failed", server=self._server, reason=str(msg), repeats=repeats, exc_info=exc_info)
 
     def debug(self, msg: object, *args: object, exc_info: Any = None, **_: Any) -> None:  # noqa: ARG002 - the base's
-        """Say the one thing that aiohttp keeps for its debug level: bytes that are not HTTP at all."""
+        """Log what aiohttp logs on its debug level only: bytes that are not HTTP."""
         if isinstance(exc_info, HttpProcessingError):
             self._strangers(exc_info, str(args[0]) if args else "")
 
     def _strangers(self, error: HttpProcessingError, peer: str) -> None:
-        """Say it once an hour whatever the bytes are: what they choose must not choose the lines of the log."""
+        """Log it once an hour whatever the bytes are: senders must not fill the log."""
         repeats = self._malformed.fresh("")
         if repeats is not None:
             reason = printable(" ".join(error.message.split()), _REASON_LENGTH)
@@ -118,10 +118,10 @@ class BoundedServer:
     _accepting: list[asyncio.Task[None]] = field(init=False, default_factory=list)
     _timers: dict[RequestHandler, asyncio.TimerHandle] = field(init=False, default_factory=dict)
     _trusted: set[RequestHandler] = field(init=False, default_factory=set)
-    _said: Once = field(init=False)
+    _logged: Once = field(init=False)
 
     def __post_init__(self) -> None:
-        self._said = Once(self.clock)
+        self._logged = Once(self.clock)
         self.app[_SERVER] = self
         self.app.middlewares.insert(0, _limited)
 
@@ -172,7 +172,7 @@ class BoundedServer:
             except Exception as error:  # noqa: BLE001 - a server that listens and takes nobody says nothing
                 reason = (isinstance(error, OSError) and error.strerror) or type(error).__name__
                 fault = None if isinstance(error, OSError) else error
-                if (repeats := self._said.fresh(place_of(fault) if fault else reason)) is not None:
+                if (repeats := self._logged.fresh(place_of(fault) if fault else reason)) is not None:
                     _log.warning("accept_failed", server=self.name, reason=reason, repeats=repeats, exc_info=fault)
                 await self.clock.sleep(_AGAIN_S)
 
@@ -192,7 +192,7 @@ class BoundedServer:
             raise
 
     def _make_room(self, server: web.Server, at_least: int = 0) -> None:
-        """Cut the oldest connections off for one more: first those that nobody vouched for."""
+        """Close the oldest connections for one more, those of unknown senders first."""
         held = server.connections
         self._trusted.intersection_update(held)
         for gone in self._timers.keys() - set(held):
@@ -217,7 +217,7 @@ _SERVER: Final = web.AppKey("bounded_server", BoundedServer)
 
 
 def trusted(request: web.Request) -> None:
-    """Say that a request comes from somebody who is known: its connection does not make room for strangers'."""
+    """Mark a request's sender as known: its connection does not make room for strangers'."""
     if (server := request.app.get(_SERVER)) is not None:
         server.trust(request.protocol)
 

@@ -23,7 +23,7 @@ _MOST_BYTES: Final = 1024 * 1024  # of bodies in one transaction, unless the fir
 
 
 class Received(NamedTuple):
-    """An answer whose bytes are here: as `Arrival`, with the body as it came."""
+    """A received answer: as `Arrival`, with the body not compressed yet."""
 
     key: DispatchKey
     seconds: float

@@ -57,7 +57,7 @@ def deadline_of(expected: Expected[RoundTask]) -> float:
 
 
 def call_of(frozen: RoundInput, expected: Expected[RoundTask], request: Request, stalls: StallsSince) -> Call:
-    """Return the call that is the dispatch; `stalls` are on nobody's time."""
+    """Return the call of a dispatch; `stalls` count as no miner's time."""
     neuron = frozen.snapshot.by_hotkey(expected.hotkey)
     return Call(
         hotkey=expected.hotkey,
@@ -200,7 +200,7 @@ class Dispatcher:
     async def _take(
         self, frozen: RoundInput, expected: Expected[RoundTask], reply: Reply, collected: _Collected
     ) -> None:
-        """Store what came and judge it, or that nothing did and whose fault that was."""
+        """Store an answer and judge it, or store the failure with its cause."""
         attribution, deadline = collected.attribution, deadline_of(expected)
         if reply.reason is None:
             try:

@@ -229,7 +229,7 @@ class Preparer:
 
 
 def _sources(packed: Sequence[PackedTask]) -> dict[SkillType, list[str]]:
-    """Return what came from sources, by type."""
+    """Return the digests of tasks that sources gave, by type."""
     sources: dict[SkillType, list[str]] = {}
     for task, _, sourced in packed:
         if sourced:

@@ -52,7 +52,7 @@ class Standing:
         self._missing: Reason | None = None
 
     def check(self, snapshot: MetagraphSnapshot) -> None:
-        """Note how things stand (RoundsPausedError: no round may begin on this snapshot)."""
+        """Check registration and permit (RoundsPausedError: no round may begin on this snapshot)."""
         missing = missing_of(snapshot, self._hotkey)
         paused = self._pause and missing is not None
         if missing != self._missing:

@@ -53,7 +53,7 @@ from validator.store.rows import EndState, PackedProof, WindowEntry, entries_of
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """Everything that came back of a round.
+    """The judged answers and failures of a round.
 
     Attributes:
         judged: (task_id, hotkey) to judgement, of every dispatch that is not void.

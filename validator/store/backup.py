@@ -37,7 +37,7 @@ _AGAIN: Final = "copy it again and compare its sha256 with what `validator db ba
 
 
 def require_backup(file: Path) -> None:
-    """Look through a file that must be restored (RestoreError)."""
+    """Check that a file is a whole backup of a store (RestoreError)."""
     fault = _fault(file)
     if fault is not None:
         raise RestoreError(f"{_shown(file)} {fault}")
@@ -52,7 +52,7 @@ def require_backup(file: Path) -> None:
 
 @contextmanager
 def of_backup(file: Path, place: Path) -> Iterator[None]:
-    """Tell what goes wrong with a copy of a backup in the folder `place` as what it is: the backup's (RestoreError)."""
+    """Raise errors about a copy of a backup in the folder `place` as errors of the backup (RestoreError)."""
     try:
         yield
     except RestoreError:
@@ -303,7 +303,7 @@ def _seal(file: Path) -> None:
 
 @contextmanager
 def _sqlite_errors(source: str, target: Path | None = None) -> Iterator[None]:
-    """Say of which of both files SQLite tells something."""
+    """Raise errors of SQLite with the name of the file that they are about."""
     try:
         yield
     except sqlite3.Error as error:

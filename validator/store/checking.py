@@ -70,7 +70,7 @@ _PAGES: Final = 100
 
 
 async def _look_at_pages(tx: Transaction, check: Check) -> None:
-    """Let SQLite look at its file."""
+    """Run SQLite's own check of its file."""
     for (line,) in await tx.connection.exec_driver_sql(f"PRAGMA integrity_check({_PAGES})"):
         check.looked += 1
         if line != "ok":
@@ -78,7 +78,7 @@ async def _look_at_pages(tx: Transaction, check: Check) -> None:
 
 
 async def _look_at_tables(tx: Transaction, check: Check) -> None:
-    """Hold the tables against those that the migrations make."""
+    """Compare the tables with those that the migrations make."""
     options = {"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
 
     def compared(sync: Connection) -> list[Any]:
@@ -126,7 +126,7 @@ _DIGESTED: Final[Sequence[_Digested]] = (
 
 
 async def _look_at_digests(tx: Transaction, check: Check) -> None:
-    """Look at every document that has a digest, those of rounds included."""
+    """Compare every document with its digest, those of rounds included."""
     for one in _DIGESTED:
         statement = select(one.key.label("key"), one.blob.label("blob"), one.sha256.label("sha256"))
         async for rows in _partitions(tx, statement.where(one.blob.is_not(None)).order_by(one.key)):
@@ -139,7 +139,7 @@ async def _look_at_digests(tx: Transaction, check: Check) -> None:
 
 
 async def _of_values(tx: Transaction, check: Check) -> None:
-    """Look at every value that has its digest behind it."""
+    """Compare every value with the digest stored behind it."""
     for one in (one for table in metadata.sorted_tables for one in table.c if isinstance(one.type, Json | Sealed)):
         key = tuple(one.table.primary_key)
         stored = type_coerce(one, LargeBinary if isinstance(one.type, Sealed) else Text).label("stored")

@@ -30,7 +30,7 @@ Creator = Callable[..., Awaitable[Any]]
 
 
 class Handles:
-    """Everything by which one process holds databases open.
+    """Connections and locks of one process.
 
     The kernel closes these handles when it kills the process. `drop` does the same to a daemon that shares its process
     with others, as daemons of a simulation do.
@@ -48,7 +48,7 @@ class Handles:
         self._dropped = False
 
     def hold(self, engine: AsyncEngine) -> None:
-        """Hold every connection that an engine makes from now on."""
+        """Keep track of every connection that an engine makes from now on."""
 
         @event.listens_for(engine.sync_engine, "do_connect")
         def refuse(dialect: Any, *_: Any) -> None:
@@ -60,7 +60,7 @@ class Handles:
             self._connections.add(connection.driver_connection)
 
     def claim(self, claim: Any) -> None:
-        """Hold a claim to write: a lock that the kernel gives back when the process ends, with `drop`."""
+        """Keep track of a write lock, which the kernel releases when the process ends, with `drop`."""
         self._claims.add(claim)
 
     def drop(self) -> None:
@@ -252,7 +252,7 @@ def reading(engine: AsyncEngine) -> AsyncEngine:
 
 
 def require_at_connect(engine: AsyncEngine, require: Callable[[], None]) -> None:
-    """Let every new connection begin with this look: without it SQLite makes a new file where the old one is gone."""
+    """Call `require` before every new connection: SQLite would make a new file where the old one is gone."""
 
     @event.listens_for(engine.sync_engine, "do_connect")
     def look(*_: Any) -> None:

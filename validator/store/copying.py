@@ -86,7 +86,7 @@ async def _require_current(url: StoreUrl, engine: AsyncEngine) -> None:
 
 
 async def _prepared(stack: AsyncExitStack, url: StoreUrl) -> AsyncEngine:
-    """Return an engine for the target, its tables made; nobody else writes to it until the end."""
+    """Return an engine for the target with its tables made and its writer lock taken."""
     require_place(url)
     lock = await take_lock(url)
     stack.push_async_callback(lock.release)
@@ -139,7 +139,7 @@ async def _summed(
 
 
 async def _go_on_counting(writer: AsyncConnection, source: Table) -> None:
-    """Let Postgres give out ids after the copied ones; SQLite does so by itself."""
+    """Set the counter of Postgres ids behind the copied ones; SQLite does so by itself."""
     counter = source.autoincrement_column
     if counter is None or writer.dialect.name != "postgresql":
         return

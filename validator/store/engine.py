@@ -59,11 +59,11 @@ class Place:
         self._size = stat.st_size
 
     def require(self) -> None:
-        """Look at the path; costs a system call (StoreDamagedError: it leads to nothing, or to another file)."""
+        """Check the path with one system call (StoreDamagedError: it leads to nothing, or to another file)."""
         self._same(self._stat())
 
     async def require_whole(self) -> None:
-        """Look at the path and at the file's size; where it has shrunk, let SQLite read all of it (StoreDamagedError).
+        """Check the path and the file's size; if it has shrunk, let SQLite read all of it (StoreDamagedError).
 
         A store in use only grows, unless somebody runs VACUUM.
         """
@@ -206,7 +206,7 @@ class Store:
         return self._patience.waiting
 
     async def probe(self) -> None:
-        """Write a little that nobody reads, for real (StoreError: as `begin`)."""
+        """Write a few bytes to check that the store takes writes (StoreError: as `begin`)."""
         async with self.begin() as tx:
             if self._url.path is None:
                 await tx.connection.execute(text("SELECT pg_logical_emit_message(true, 'validator', :room)"), _PROBE)

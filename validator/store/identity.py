@@ -28,7 +28,7 @@ async def require_chain(tx: Transaction, genesis: str | None, netuid: int) -> bo
 
 
 async def adopt_chain(tx: Transaction, genesis: str, netuid: int, at: datetime) -> bool:
-    """Let a store that knows no chain belong to this one; return whether it knew none (OtherStoreError: to another)."""
+    """Bind a store without a chain to this one; return whether it had none (OtherStoreError: it has another)."""
     await require_chain(tx, genesis, netuid)
     return await tx.chain.adopt(genesis, netuid, at)
 

@@ -178,7 +178,7 @@ class Patience:
 
     @asynccontextmanager
     async def _turns(self, patience_s: float | None, trouble: StoreAwayError) -> AsyncIterator[None]:
-        """Hold the turn, if it comes before the patience is over: who has it may have more."""
+        """Wait for the turn until the timeout; the holder may exceed it."""
         try:
             async with asyncio.timeout(patience_s):
                 await self._turn.acquire()
@@ -191,7 +191,7 @@ class Patience:
 
 
 async def _mark(connection: AsyncConnection, acknowledged: list[str]) -> str | None:
-    """Write a new token, and remove those of writes that nobody will ask about."""
+    """Write a new token, and remove those of acknowledged writes."""
     if connection.dialect.name != "postgresql":
         return None
     return str(await connection.scalar(_MARK, {"acknowledged": acknowledged}))

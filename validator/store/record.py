@@ -254,7 +254,7 @@ def _narrow_row(stored: Dispatch, ended: Dispatch, documents: Mapping[str, bytes
 def recorded_answers_line(
     head: Head, tasks: Sequence[TaskEnd | TaskRecord], document: Callable[[str], bytes], commands: Commands
 ) -> bytes:
-    """Return the line of what came back; of a round that was not settled it is the end of every dispatch.
+    """Return the answers line; of a round that was not settled it has the end of every dispatch.
 
     `document` returns a plan or a run by its digest; `commands` are those for `answers_line`.
     """

@@ -414,7 +414,7 @@ class UnpaidWindow(Document, frozen=True):
 
     @property
     def described(self) -> "DescribedUnpaid":
-        """It in words."""
+        """Its description in words."""
         return DescribedUnpaid(
             hotkey=self.hotkey,
             skill_type=self.skill_type,

@@ -45,7 +45,7 @@ VERSION_TABLE: Final = "schema_version"
 
 
 def _ignore_migration(_revision: str, _seconds: float) -> None:
-    """Say nothing of a migration."""
+    """Report nothing about a migration."""
 
 
 async def upgrade(url: str, on_migration: MigrationListener = _ignore_migration) -> SchemaState:
@@ -99,7 +99,7 @@ async def state_of(url: StoreUrl, engine: AsyncEngine) -> SchemaState:
 async def upgrade_unlocked(
     url: StoreUrl, on_migration: MigrationListener = _ignore_migration, handles: Handles | None = None
 ) -> SchemaState:
-    """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
+    """Upgrade without taking the writer lock: the caller holds it, or accepts that nobody does."""
     engine = make_engine(url, foreign_keys=False, pooled=False, handles=handles)
     try:
         await state_of(url, engine)  # a database of others is refused before anything of it is changed

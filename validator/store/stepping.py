@@ -88,7 +88,7 @@ async def _stepped(tx: Transaction, state: State, row: Any) -> State:
 
 
 async def _measured(tx: Transaction, ended: Ended) -> dict[tuple[str, str], WorkflowRun]:
-    """Return what the runs of a settled round measured whose quality was to come (see `Ended`)."""
+    """Return the measurements of a settled round's runs whose quality was deferred (see `Ended`)."""
     frozen, measured = ended.frozen, dict[tuple[str, str], WorkflowRun]()
     deferred = deferred_runs(frozen, ended.plan, ended.outcome) if ended.outcome is not None else ()
     if not deferred:

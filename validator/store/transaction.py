@@ -17,7 +17,7 @@ from validator.store.repositories.windows import Windows
 
 
 class Transaction(Session):
-    """Everything done through it is committed together or not at all; it ends with its `async with`."""
+    """A transaction: all its changes are committed together or not at all when its `async with` ends."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         super().__init__(connection)

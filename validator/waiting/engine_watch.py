@@ -54,7 +54,7 @@ class SandboxWatch:
         self._logged = Once(self.clock)
 
     async def run(self) -> None:
-        """Look until the engine exists."""
+        """Check the engine until it is fit."""
         while not await self.fit():
             await self.clock.sleep(_AGAIN_S)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def open_queue(url: str, *, make: bool, connections: int = 1) -> "AbstractAsyncContextManager[JobQueue]":
-    """Do what `open_jobs` does.
+    """Open the queue of jobs as `open_jobs`, where the extra is installed.
 
     Raises:
         QueueSettingsError: the store is no Postgres database.

@@ -75,7 +75,7 @@ class Place(NamedTuple):
 
 
 async def jobs_place(url: StoreUrl) -> Place:
-    """Return where the jobs of a store on Postgres lie (QueueAwayError: the database does not answer)."""
+    """Return the place of the jobs of a store on Postgres (QueueAwayError: the database does not answer)."""
     given: Mapping[str, Any] = conninfo_to_dict(
         url.url.set(drivername="postgresql").render_as_string(hide_password=False)
     )
@@ -184,7 +184,7 @@ RETURNING worker_id
 
 
 class Held(NamedTuple):
-    """A kind's jobs: ids of the work whose job nobody has taken yet, and (id, number of the try) of those taken."""
+    """Jobs of a kind: the work ids of waiting jobs, and (work id, number of the try) of taken ones."""
 
     waiting: frozenset[str]
     taken: frozenset[tuple[str, int]]
@@ -267,7 +267,7 @@ class JobQueue:
         )
 
     async def present(self, worker_id: int, worker: LiveWorker) -> bool:
-        """Let a worker show itself; False if it is not registered any more: it was taken for lost."""
+        """Register a worker's heartbeat; False if it was taken for lost and is not registered any more."""
         async with self._away():
             await self.app.job_manager.update_heartbeat(worker_id)
             rows = await self.app.connector.execute_query_all_async(
@@ -342,7 +342,7 @@ class Sweep:
         self._served = self.clock.monotonic()
 
     async def run(self) -> None:
-        """Look all the time (StoreLostError: the store must not be used any more)."""
+        """Bring the queue in step until cancelled (StoreLostError: the store must not be used any more)."""
         while True:
             await self._unless_away()
             await self.clock.sleep(self.every_s)

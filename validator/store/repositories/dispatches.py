@@ -174,7 +174,7 @@ class Dispatches(Repository):
         return {(row.task_id, row.hotkey): row.body for row in await self._all_of(round_id, _BODIES)}
 
     async def refuse(self, key: DispatchKey, allowed: Sequence[DispatchState]) -> NoReturn:
-        """Say why a dispatch could not be moved on from `allowed` states (AlreadySettledError, WrongStateError)."""
+        """Raise the reason why a dispatch is in none of the `allowed` states (AlreadySettledError, WrongStateError)."""
         await self._as(Tasks).require_open_round(key.round_id)
         state = await self._scalar(select(dispatches.c.state).where(_at(dispatches, key)))
         raise WrongStateError(

@@ -141,7 +141,7 @@ def _cleared(together: list[Row[Any]]) -> FlagsCleared:
 
 
 class CapabilityDocuments(Repository):
-    """The last valid declaration of each miner, as the signed bytes that came."""
+    """The last valid declaration of each miner, as the signed bytes that arrived."""
 
     async def put(
         self, hotkey: str, document: bytes, issued_at: datetime, expires_at: datetime, fetched_at: datetime
@@ -196,7 +196,7 @@ class Miners(Repository):
         return tuple((row.hotkey, row.uid, row.last_seen_block == newest) for row in rows)
 
     async def listing(self, now: datetime) -> tuple[MinerRecord, ...]:
-        """Return everyone ever seen, by hotkey, validators included.
+        """Return every hotkey in any stored metagraph, validators included.
 
         Types are of declarations that are valid at `now`.
         """

@@ -12,7 +12,7 @@ from validator.store.tables import answers, bundles, drains, rounds, store_chain
 
 
 class Chains(Repository):
-    """At most one, permanently."""
+    """The chain of the store: at most one, permanently."""
 
     async def get(self) -> StoreChain | None:
         """Return the chain, None before the store was first opened with one."""
@@ -20,7 +20,7 @@ class Chains(Repository):
         return await self._one(StoreChain, select(c.genesis, c.netuid, c.adopted_at))
 
     async def adopt(self, genesis: str, netuid: int, at: datetime) -> bool:
-        """Let the store belong to a chain and a subnet; return whether it did to none before."""
+        """Bind the store to a chain and a subnet; return whether it had none."""
         return await self._insert_new(store_chain, {"id": 1, "genesis": genesis, "netuid": netuid, "adopted_at": at})
 
 

@@ -1,4 +1,4 @@
-"""The log of receipts, only ever appended to, and the epochs' salts (SPEC 8)."""
+"""The append-only log of receipts, and the epochs' salts (SPEC 8)."""
 
 from typing import Any, Final, Literal
 
@@ -86,7 +86,7 @@ _OF_EPOCH: Final = select(salts).where(salts.c.epoch == bindparam("epoch"))
 
 
 class Salts(Repository):
-    """At most one salt per epoch; `epoch` None is the one committed to for the next."""
+    """Salts, at most one per epoch; one with `epoch` None is committed to for the next."""
 
     async def current(self, epoch: int) -> SaltRecord | None:
         """Return the epoch's salt."""
@@ -103,7 +103,7 @@ class Salts(Repository):
         return await self._insert_one(salts, salt=salt, commitment=commitment)
 
     async def assign(self, salt_id: int, epoch: int) -> None:
-        """Bind a pending salt to the epoch that uses it, for ever (WrongStateError: one of them is bound already)."""
+        """Bind a pending salt to the epoch that uses it (WrongStateError: one of them is bound already)."""
         others = salts.alias()
         taken = select(others.c.id).where(others.c.epoch == epoch).exists()
         free = (salts.c.id == salt_id) & salts.c.epoch.is_(None) & ~taken

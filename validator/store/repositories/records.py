@@ -189,7 +189,7 @@ class Submissions(Repository):
     """Submissions and rejections as judged (DamagedError: one cannot be read; the others as `Records`)."""
 
     async def results(self, round_id: int, only: Collection[str] | None = None) -> RoundResults:
-        """Return what came back, in the order of the plan; with `only`, of the tasks with these ids.
+        """Return the results of a round in the order of the plan; with `only`, of the tasks with these ids.
 
         Answers that are not judged yet are in neither list; void tasks and dispatches appear only as such.
         """

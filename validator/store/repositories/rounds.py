@@ -280,7 +280,7 @@ class Rounds(Repository):
         return StoredRound(_record(row), _document(data, row.input_sha256, RoundInput), None)
 
     async def _compact(self, round_id: int) -> None:
-        """Let SQLite put the rows of a round behind all others, now that they are small.
+        """Move the rows of a round, which are small now, behind all others on SQLite.
 
         Where they are, the room that they leave stays theirs: nobody fills pages that are half empty. Behind the others
         they fill pages, and those where they were are free. Postgres puts every changed row elsewhere by itself.

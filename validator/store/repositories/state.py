@@ -52,7 +52,7 @@ class States(Repository):
             await self.copy(frozen.index, await self.whole())
 
     async def cloud(self, round_id: int) -> None:
-        """Note that a round was abandoned whose plan nobody can read."""
+        """Note that a round with an unreadable plan was abandoned."""
         before = await self.of(())
         await self.write(before.shared, Delta({}, mark_unknown_plan(before, round_id).shared))
 
@@ -103,7 +103,7 @@ class States(Repository):
     async def _read(
         self, hotkeys: Collection[str] | None, late: Collection[int] | None, *, every_round: bool = False
     ) -> State:
-        """Return the state of these miners, and what is to come of these rounds; None: of all.
+        """Return the state of these miners, and the late results of these rounds; None: of all.
 
         What is forgotten when there is too much of it needs all of it.
         """

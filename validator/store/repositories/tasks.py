@@ -126,7 +126,7 @@ class GivenTasks(Repository):
                 await self._connection.execute(statement, rows)
 
     async def counts(self, skill_type: SkillType, sources: Collection[str]) -> dict[str, int]:
-        """Return how often those of `sources` were given that ever were."""
+        """Return how often each of `sources` was given; those that never were are absent."""
         wanted, counts = list(sources), dict[str, int]()
         for start in range(0, len(wanted), _HASHES_AT_ONCE):
             some = given_tasks.c.source_sha256.in_(wanted[start : start + _HASHES_AT_ONCE])
@@ -147,7 +147,7 @@ class GivenTasks(Repository):
 
 
 class RetiredTasks(Repository):
-    """Tasks by the sha256 of what they came from: one that comes again has the same, and is as retired."""
+    """Retired tasks by the sha256 of their source: a task made again from it is retired, too."""
 
     async def add(self, sources: Collection[str], at: datetime) -> int:
         """Retire tasks; return how many were not before."""

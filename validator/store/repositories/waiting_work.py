@@ -249,7 +249,7 @@ class CodeChecks(WorkQueue[CodeCheck]):
     record = CodeCheck
 
     def _due(self, now: datetime) -> Select[Any]:
-        """Everybody's first, then everybody's second; anyone who was tried longest ago comes first.
+        """Order the first piece of every miner before every second; the miner tried longest ago comes first.
 
         What a miner has running counts as those before its first.
         """

@@ -50,7 +50,7 @@ class LoggedVector(NamedTuple):
 
 
 class WeightLinks(Repository):
-    """By the number of their receipt."""
+    """Weight vectors in the log, by the number of their receipt."""
 
     async def add(self, sequence: int, link: WeightsLink, line: bytes) -> None:
         """Keep the line that a receipt names."""
@@ -183,7 +183,7 @@ class WeightSubmissions(Repository):
         await self._note(submission_id, {"state": state, "updated_at": at, **values})
 
     async def lose(self, submission_id: int, at: datetime, message: str | None) -> None:
-        """Note that nobody waits for the chain's answer any more (WrongStateError: as `update`)."""
+        """Note that the chain's answer is no longer awaited (WrongStateError: as `update`)."""
         note = {} if message is None else {"message": message}
         values = {"state": "unknown", "updated_at": at, **note}
         await self._note(submission_id, values)
