@@ -148,21 +148,13 @@ TAMPERINGS: dict[str, tuple[Tamper, str, str]] = {  # what replay names, and wha
         unlike("outcome"),
         "its outcome is not what outcome_sha256 names",
     ),
-    "outcome and digest": (
-        altered("outcome", more_risk, honest_digest=True),
-        unlike("outcome"),
-        LINES,
-    ),
+    "outcome and digest": (altered("outcome", more_risk, honest_digest=True), unlike("outcome"), LINES),
     "outcome digest": (
         executed(update(rounds).values(outcome_sha256="0" * 64)),
         "",
         "its outcome is not what outcome_sha256 names",
     ),
-    "no outcome": (
-        headed(outcome=None),
-        unlike("outcome"),
-        "its outcome is not what outcome_sha256 names",
-    ),
+    "no outcome": (headed(outcome=None), unlike("outcome"), "its outcome is not what outcome_sha256 names"),
     "record byte": (flipped, "decompression error", "the record of round 0: decompression error"),
     "receipt": (
         executed(update(receipts).values(line=b"x")),
@@ -179,22 +171,14 @@ TAMPERINGS: dict[str, tuple[Tamper, str, str]] = {  # what replay names, and wha
         unlike("input"),
         "its input is not what input_sha256 names",
     ),
-    "input and digest": (
-        altered("input", richer, honest_digest=True),
-        unlike("input"),
-        LINES,
-    ),
+    "input and digest": (altered("input", richer, honest_digest=True), unlike("input"), LINES),
     "version": (
         altered("input", older, honest_digest=True),
         unlike("input"),
         "No code here scores this version: `0.9.0`",
     ),
     "seed": (altered("input", seeded, honest_digest=True), "input.seed: does not follow from the stored salt", ""),
-    "slot": (
-        altered("input", retitled, honest_digest=True),
-        unlike("input"),
-        "slot: stored 0, recomputed 1",
-    ),
+    "slot": (altered("input", retitled, honest_digest=True), unlike("input"), "slot: stored 0, recomputed 1"),
     "salt": (
         executed(update(salts).values(salt=b"x" * 32)),
         "the stored salt of epoch 0 is not the one",
@@ -202,11 +186,7 @@ TAMPERINGS: dict[str, tuple[Tamper, str, str]] = {  # what replay names, and wha
     ),
     "block": (executed(update(rounds).values(block=1)), "round.block: stored 1, the receipt says 0", ""),
     "task": (executed(update(tasks).values(nonce="00")), "", 'nonce: stored "00", recomputed'),
-    "group": (
-        altered("plan", planned_for, honest_digest=False),
-        unlike("plan"),
-        LINES,
-    ),
+    "group": (altered("plan", planned_for, honest_digest=False), unlike("plan"), LINES),
     "task end": (executed(update(tasks).values(reason="other")), "", 'reason: stored "other", recomputed "settled"'),
     "dispatch": (dispatched(rank=7), "", "its dispatches are not those of the table"),
     "dispatch reason": (
@@ -214,27 +194,11 @@ TAMPERINGS: dict[str, tuple[Tamper, str, str]] = {  # what replay names, and wha
         "",
         "its dispatches are not those of the table",
     ),
-    "dispatch row": (
-        without_a_liar,
-        unlike("answers"),
-        "its dispatches are not those of the table",
-    ),
-    "no judgement": (
-        dispatched(lambda one: one.hotkey != LIAR, submission=None),
-        unlike("answers"),
-        LINES,
-    ),
+    "dispatch row": (without_a_liar, unlike("answers"), "its dispatches are not those of the table"),
+    "no judgement": (dispatched(lambda one: one.hotkey != LIAR, submission=None), unlike("answers"), LINES),
     "SSSA byte": (grouped(torn), "no document ", DOCUMENTS),
-    "no SSSA": (
-        grouped(lambda group: replace(group, signed=())),
-        "no document ",
-        DOCUMENTS,
-    ),
-    "another SSSA": (
-        another_sssa_in_its_place,
-        unlike("answers"),
-        LINES,
-    ),
+    "no SSSA": (grouped(lambda group: replace(group, signed=())), "no document ", DOCUMENTS),
+    "another SSSA": (another_sssa_in_its_place, unlike("answers"), LINES),
     "another answer": (another_answer_in_its_place, "answers: a stored raw answer is not the one that arrived", ""),
     "damaged answer": (executed(update(answers).values(body=b"x")), "cannot get frame parameters", ""),
     "subset": (

@@ -36,10 +36,7 @@ async def test_rounds_that_were_not_touched_follow_from_each_other_whichever_are
         assert [one.verdict for one in await replays(played, *ids)] == ["equal"] * len(ids)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "place"),
-    [("ROLES", 1, ".recent_roles"), ("ROUNDS", 1, "].history.")],
-)
+@pytest.mark.parametrize(("name", "value", "place"), [("ROLES", 1, ".recent_roles"), ("ROUNDS", 1, "].history.")])
 async def test_a_constant_of_the_step_changes_what_replay_and_the_verifier_expect(  # noqa: PLR0913, PLR0917 - a case
     played: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: int, place: str
 ) -> None:

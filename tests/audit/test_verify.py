@@ -239,11 +239,7 @@ WRONG: dict[str, tuple[str, str, Change]] = {
     ),
     "no gate": ("answers", "rejections[0].reason", lambda d: _first(d, "rejections", 0).update(reason="settled")),
     "a better score": ("outcome", "members[0]", lambda d: _first(d, "members", 0).update(window_entry=9.5)),
-    "an answer as a plan": (
-        "outcome",
-        "",
-        lambda d: _first(d, "members", 0).update(kind="ran"),
-    ),
+    "an answer as a plan": ("outcome", "", lambda d: _first(d, "members", 0).update(kind="ran")),
     "another version": ("outcome", "scoring_version", lambda d: d.update(scoring_version="9")),
 }
 
