@@ -160,16 +160,6 @@ async def test_one_run_without_a_report_says_nothing_of_the_code() -> None:
     assert await report_of(lambda _, key: next(killed, None) or evidence_of(WELL, key)) == CodeReport(1, 1, 0)
 
 
-async def test_an_engine_that_is_away_is_ours() -> None:
-    containers = Containers(Engine("unix:///nowhere/engine.sock"), Owner("test"))
-    sandbox = ContainerCodeSandbox(containers)
-    found = await sandbox.check(JOB)
-    assert await sandbox.start() == found
-    await containers.close()
-    assert isinstance(found, SandboxFailure)
-    assert (found.reason, found.ours) == (Reason.SANDBOX_NO_ENGINE, True)
-
-
 def test_operators_and_planners_are_told_the_limits() -> None:
     limits, docs = code_limits(), Path(__file__).parents[2] / "docs"
     share, memory = runner._SHARE, runner._MEMORY // MIB

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from validator.workers.pool import Turns
 
 
@@ -36,7 +38,8 @@ async def test_no_more_than_so_many_turns_at_a_time() -> None:
     assert (now, most) == (0, 3)
 
 
-async def test_who_gives_up_waiting_leaves_its_turn_to_the_next() -> None:
+@pytest.mark.parametrize("at_its_turn", [False, True])
+async def test_who_gives_up_waiting_leaves_its_turn_to_the_next(at_its_turn: bool) -> None:
     turns = Turns(1)
     taken: list[str] = []
 
@@ -48,26 +51,11 @@ async def test_who_gives_up_waiting_leaves_its_turn_to_the_next() -> None:
     await holding.__aenter__()
     first, second = asyncio.create_task(take("a")), asyncio.create_task(take("b"))
     await asyncio.sleep(0)
+    if at_its_turn:
+        await holding.__aexit__(None, None, None)
     first.cancel()
-    await asyncio.gather(first, return_exceptions=True)
-    await holding.__aexit__(None, None, None)
-    await second
-    assert taken == ["b"]
-
-
-async def test_a_turn_given_to_somebody_who_is_cancelled_at_that_moment_goes_on() -> None:
-    turns = Turns(1)
-    taken: list[str] = []
-
-    async def take(key: str) -> None:
-        async with turns.turn(key):
-            taken.append(key)
-
-    holding = turns.turn("holder")
-    await holding.__aenter__()
-    first, second = asyncio.create_task(take("a")), asyncio.create_task(take("b"))
-    await asyncio.sleep(0)
-    await holding.__aexit__(None, None, None)
-    first.cancel()
+    if not at_its_turn:
+        await asyncio.gather(first, return_exceptions=True)
+        await holding.__aexit__(None, None, None)
     await second
     assert taken == ["b"]

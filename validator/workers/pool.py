@@ -380,7 +380,7 @@ class WorkerPool:
         """Make the call once; repeat it with the same budget if the fault is ours."""
         reached: Reached = "wall"
         for pause in (*_KILLED_PAUSES_S, 0.0):
-            packed = await self._off_loop(_packed, make)
+            packed = await self._off_loop(lambda: pickle.dumps(make()))
             worker = await self._worker(fresh=again)
             self._waiting.pop(call, None)
             try:
@@ -469,10 +469,6 @@ class WorkerPool:
             cpu_s=round(budget.cpu_s, 3),
             memory=budget.memory,
         )
-
-
-def _packed(make: Callable[[], Any]) -> bytes:
-    return pickle.dumps(make())
 
 
 def _cores() -> int:
