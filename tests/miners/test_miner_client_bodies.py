@@ -23,7 +23,9 @@ from miner_servers import (
 )
 
 from validator.outgoing.calls import MEMORY_LIMIT, Body, Spool
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
+from validator.protocol.results import RawAnswer
 
 BLOCK = b"x" * 65536
 
@@ -51,6 +53,7 @@ async def test_a_body_up_to_its_limit_comes_back_as_sent(size: int, tmp_path: Pa
     body = (bytes(range(251)) * (size // 251 + 1))[:size]
     async with raw_server(answering(ok(body))) as axon, http_client(spool_folder=tmp_path) as client:
         reply = await client.post(call_to(axon, limit=size))
+    assert reply.raw == RawAnswer(sha256_hex(body), size, complete=True)
     assert reply.body is not None
     assert reply.body.size == size
     assert reply.body.read() == body

@@ -9,17 +9,6 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
 
 
-@pytest.mark.parametrize("size", [0, 1, MEMORY_LIMIT + 1, 3 * MIB + 5])
-async def test_a_whole_body_has_its_digest(size: int) -> None:
-    body = (bytes(range(251)) * (size // 251 + 1))[:size]
-    async with raw_server(answering(ok(body))) as axon, http_client() as client:
-        reply = await client.post(call_to(axon))
-    assert reply.body is not None
-    assert reply.raw == RawAnswer(sha256_hex(body), size, complete=True)
-    assert reply.body.read() == body
-    reply.body.close()
-
-
 @pytest.mark.parametrize("size", [10, 2 * MEMORY_LIMIT])
 async def test_the_part_of_a_body_that_came_before_time_was_up_has_its_digest(size: int) -> None:
     begun = (b"0123456789" * (size // 10 + 1))[:size]
