@@ -13,7 +13,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from miner.scanners.bandit import Bandit
 from miner.scanners.flows import Flows
 from miner.scanners.packages import Packages
 from miner.scanners.prose import Prose, host_of
@@ -39,7 +38,7 @@ from validator.protocol.sssa import (
 )
 from validator.protocol.text import printable
 
-SCANNERS: Final[tuple[Scanner, ...]] = (Semgrep(), Flows(), Bandit(), Prose(), Settings(), Packages(), Unread())
+SCANNERS: Final[tuple[Scanner, ...]] = (Semgrep(), Flows(), Prose(), Settings(), Packages(), Unread())
 UNREAD_RISK: Final = 0.35  # at least, of a bundle with code that no scanner reads
 MAX_PATTERNS: Final = 64  # policy patterns of one resource
 _UNNAMED_RISK: Final = 0.5  # of a bundle in which no file has a name that evidence can hold
@@ -168,10 +167,16 @@ def conclude(bundle: Bundle, report: Report, extra: Iterable[Finding] = ()) -> A
 
 
 def _risk(findings: Sequence[Finding]) -> float:
-    """Return the risk of one part's own findings, those about its children among them: a high one is never ALLOW."""
-    return risk_of(
-        msgspec.structs.replace(one, category="other") if one.category == "transitive_risk" else one for one in findings
-    )
+    """Return the risk of one part's own findings, those about its children among them: a high one is never ALLOW.
+
+    Of the vulnerabilities of one package the gravest counts.
+    """
+    counted: dict[object, Finding] = {}
+    for number, one in enumerate(findings):
+        one_of = one.target_pattern if one.category == "dependency_cve" else number
+        own = msgspec.structs.replace(one, category="other") if one.category == "transitive_risk" else one
+        counted.setdefault(one_of, own)  # the most severe comes first
+    return risk_of(counted.values())
 
 
 def _path(place: str) -> str:

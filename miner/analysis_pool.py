@@ -43,7 +43,7 @@ class Spent(NamedTuple):
 
 def analyse_bundle(files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
     """Return the reference analysis; loads it first, which the caller's process never needs."""
-    from miner.analysis import analyse  # noqa: PLC0415 - loads bandit: in the workers only
+    from miner.analysis import analyse  # noqa: PLC0415 - takes a second: in the workers only
 
     return analyse(files, skill_type, canary_marker=marker)
 

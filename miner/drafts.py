@@ -142,7 +142,9 @@ def known_of(given: Readable, advisories: Advisories | None) -> Known:
         "commands": list(filter(_fits, report.commands)),
         "tools": [KnownTool(one.name, one.source.place(one.line), "; ".join(one.texts)) for one in tools],
         "poisoned": list(dict.fromkeys(f.target_pattern for f in wrong if f.category == "tool_poisoning")),
-        "findings": [f for f in (*wrong, *(advised(*one) for one in risky)) if _fits(f.target_pattern)],
+        "findings": [
+            f for f in (*wrong, *(advised(pin, one) for pin, some in risky for one in some)) if _fits(f.target_pattern)
+        ],
         "remarks": [f for f in analysis.findings if f.category == "other"],
         "risky": risky,
         "hosts": list(_hosts(searched)),

@@ -39,12 +39,10 @@ def bandit_alone(files: Files, _kind: SkillType) -> Sequence[Finding]:
     """Return what bandit, as it comes, says of the Python files: a password is a secret, the rest capability."""
     with warnings.catch_warnings():  # its plugins are loaded in a way that is going out of use
         warnings.simplefilter("ignore")
-        from bandit.core.blacklisting import blacklist  # noqa: PLC0415 - it takes a second
-        from bandit.core.config import BanditConfig  # noqa: PLC0415 - see above
+        from bandit.core.config import BanditConfig  # noqa: PLC0415 - it takes a second
         from bandit.core.manager import BanditManager  # noqa: PLC0415 - see above
 
     logging.getLogger("bandit").disabled = True
-    of_the_miner = dict(vars(blacklist))  # bandit keeps one list of calls per process: that of its last configuration
     with tempfile.TemporaryDirectory(prefix="real-skills-bandit-") as made:
         root = Path(made).resolve()
         paths = [root / path for path in files if path.endswith(".py")]
@@ -54,7 +52,6 @@ def bandit_alone(files: Files, _kind: SkillType) -> Sequence[Finding]:
         manager = BanditManager(BanditConfig(), "file")
         manager.discover_files([str(path) for path in paths])
         manager.run_tests()
-        vars(blacklist).update(of_the_miner)
         return list(_findings(manager.get_issue_list(), root))
 
 

@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from miner.scanners.prose import hosts_in
 from miner.scanners.scanner import Bundle, Report, found
-from miner.scanners.semgrep import MAX_CODE, MAX_FILE, MINIFIED, is_trusted
+from miner.scanners.semgrep import MAX_CODE, MAX_FILE, MINIFIED, is_library, is_trusted
 from miner.scanners.source import KIB, SourceFile, is_document, rules_as
+from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Category, Finding, Severity
 
 MAX_STATEMENTS: Final = 20_000
@@ -284,7 +285,9 @@ class Flows:
             if len(statements) < MAX_STATEMENTS and (is_marked or unmarked >= 0):
                 statements += _statements(one, functions)
         _hand_on(statements, functions)
-        return Report(findings=(*_found(statements, flows), *_at_install(statements, bundle)))
+        return Report(
+            findings=(*_found(statements, flows, in_library=is_library(bundle)), *_at_install(statements, bundle))
+        )
 
 
 def _codes(bundle: Bundle) -> Iterator[_Code]:
@@ -296,6 +299,7 @@ def _codes(bundle: Bundle) -> Iterator[_Code]:
             size <= min(left, MAX_FILE)
             and not source.unread
             and (source.language or source.suffix not in ("map", "lock"))
+            and not source.name.endswith(".d.ts")
         ):
             left -= size
             if MINIFIED.search(source.content):
@@ -501,7 +505,8 @@ def _visible(statements: Iterable[_Statement], functions: Functions) -> dict[str
     return known
 
 
-def _found(statements: list[_Statement], flows: Iterable[_Flow]) -> Iterator[Finding]:
+def _found(statements: list[_Statement], flows: Iterable[_Flow], *, in_library: bool) -> Iterator[Finding]:
+    has_guess = False
     for flow in flows:
         sinks = [one for one in statements if flow.sink in one.sinks]
         reached = list(_reached(statements, sinks, flow))
@@ -511,7 +516,14 @@ def _found(statements: list[_Statement], flows: Iterable[_Flow]) -> Iterator[Fin
                 one.marks[mark] for one in statements if "read" in one.sinks for mark in flow.sources & one.marks.keys()
             ]
             reached = [(sinks[0], origin, flow.alone) for origin in read[:1]]
-        for one, origin, severity in reached[:_MOST_OF_ONE]:
+        for number, (one, origin, most) in enumerate(reached[:_MOST_OF_ONE]):
+            severity = most
+            if in_library and (origin.source is not one.source or origin.steps >= _CROSSING):
+                # In a library much has one name: a value that comes from afar is probably another one.
+                severity = max(most, "low" if has_guess else "high", key=SEVERITIES.index)
+                has_guess = True
+            elif in_library and number and most == "high":
+                severity = "medium"
             line = one.sinks[flow.sink]
             is_here = (origin.source, origin.line) == (one.source, line)
             where = "" if is_here else f" It is from {origin.source.place(origin.line)}."

@@ -91,6 +91,7 @@ _AFFECTED: Final = b'"affected"'
 _NAME: Final = re.compile(rb'"name"\s{0,64}:\s{0,64}"((?:[^"\\]|\\.){1,300})"')
 _CVE: Final = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}", re.ASCII)
 _GHSA: Final = re.compile(r"GHSA(-[0-9a-z]{4}){3}", re.ASCII)
+_MOST_ALIASES: Final = 4  # of one vulnerability that a finding names (SPEC 17, D-38)
 _SEVERITIES: Final[dict[str, Severity]] = {
     "LOW": "low",
     "MODERATE": "medium",
@@ -105,6 +106,7 @@ class Advisory(NamedTuple):
 
     Attributes:
         id: a CVE's where there is one, else GitHub's, else that of the database.
+        nameable: its aliases that an attestation can name (SPEC 2): at most four.
         severity: as the database grades it; None if it does not.
         summary: one harmless line, may be empty.
     """
@@ -112,17 +114,16 @@ class Advisory(NamedTuple):
     id: str
     severity: Severity | None
     summary: str
-
-    @property
-    def nameable(self) -> bool:
-        """True if an attestation can name it (SPEC 2)."""
-        return bool(_CVE.fullmatch(self.id) or _GHSA.fullmatch(self.id))
+    nameable: tuple[str, ...] = ()
+    is_malware: bool = False
 
     def also(self, known: "Advisory | None") -> "Advisory":
         """Return this one after what another database says of the same hole."""
         if known is None:
             return self
-        return Advisory(self.id, known.severity or self.severity, known.summary or self.summary)
+        both = tuple(sorted({*self.nameable, *known.nameable})[:_MOST_ALIASES])
+        severity, summary = known.severity or self.severity, known.summary or self.summary
+        return Advisory(self.id, severity, summary, both, self.is_malware or known.is_malware)
 
 
 class Advisories(NamedTuple):
@@ -246,11 +247,11 @@ def _events(one: _Range) -> Iterator[tuple[Kind, str]]:
 
 def _advisory(osv: _Osv) -> Advisory:
     ids = sorted({osv.id, *(osv.aliases or ())})
-    of_cve = (one for one in ids if _CVE.fullmatch(one))
-    of_github = (one for one in ids if _GHSA.fullmatch(one))
-    name = next(of_cve, None) or next(of_github, None) or osv.id
+    nameable = [one for form in (_CVE, _GHSA) for one in ids if form.fullmatch(one)][:_MOST_ALIASES]
     graded = osv.database_specific.severity if osv.database_specific else None
-    return Advisory(printable(name, 64), _SEVERITIES.get((graded or "").upper()), printable(osv.summary or "", 200))
+    severity, summary = _SEVERITIES.get((graded or "").upper()), printable(osv.summary or "", 200)
+    name = printable(next(iter(nameable), osv.id), 64)
+    return Advisory(name, severity, summary, tuple(sorted(nameable)), any(one.startswith("MAL-") for one in ids))
 
 
 def _normal(ecosystem: Ecosystem, name: str) -> str:

@@ -4,13 +4,14 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from email.parser import BytesParser
 from email.policy import compat32
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import islice
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
@@ -21,7 +22,6 @@ from rapidfuzz.distance import OSA
 from miner.scanners.osv import Advisory, Ecosystem, Pinned, shipped_for
 from miner.scanners.scanner import Bundle, Report, Use, found
 from miner.scanners.source import KIB, MAX_JSON, SourceFile, line_of, read_object, rules_of, string
-from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Dependency, Finding
 from validator.protocol.strict_json import JsonError, decode_plain
 
@@ -34,18 +34,33 @@ _MAX_ENTRY: Final = 512  # characters of one
 _MAX_TOML: Final = 64 * KIB
 _DOTTED: Final = re.compile(r"[\w\"' \t.-]+")
 _MAX_DOTS: Final = 64  # in a row: tomllib's time is quadratic in the parts of a dotted key
-_SAID: Final = 3  # summaries that one finding repeats
 _TELLING: Final = 8  # letters of a part of a name that can be mistaken
 _SHORTEST: Final = 5  # letters of a name that can be mistaken for another
 _TOML_LOCKS: Final = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pylock.toml"})
-_PYTHON_NAMES: Final = _TOML_LOCKS | {"Pipfile.lock", "pyproject.toml", "setup.cfg", "METADATA", "PKG-INFO"}
-_LOCKED: Final = re.compile(r"name = \"([\w.-]{1,128})\"")
-_LOCKED_VERSION: Final = re.compile(r"version = \"([^\"]{1,64})\"")
+_CONDA_FILE: Final = re.compile(r"(?i)^(?:environment|conda|env)[\w.-]{0,40}\.ya?ml$")
+_PYTHON_NAMES: Final = _TOML_LOCKS | {"Pipfile", "Pipfile.lock", "pyproject.toml", "setup.cfg", "METADATA", "PKG-INFO"}
+_LOCKED: Final = re.compile(r"(?m)^name = \"([\w.-]{1,128})\"")
+_LOCKED_VERSION: Final = re.compile(r"(?m)^version = \"([^\"]{1,64})\"")
+_OF_ELSEWHERE: Final = re.compile(
+    r"(?m)^source = \{[^}\n]{0,200}\b(?:editable|virtual|directory|path|git)\b"
+    r"|^type = \"(?:git|directory|file|url)\"|^\[packages\.(?:vcs|directory)\]|^editable = true|^path = "
+)
 _EXACT_NPM: Final = re.compile(r"=?v?(\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,40})?)")
 _VERSION: Final = r"\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,40})?"
 _NAME: Final = r"(?:@[\w.~-]{1,100}/)?[\w.~-]{1,214}"
 _KEY: Final = re.compile(rb'^\s{0,200}"((?:[^"\\]|\\.){1,600})"\s{0,8}:\s{0,8}\{')
-_YARN_ENTRY: Final = re.compile(rf'"?({_NAME})@')
+_SCRIPT: Final = re.compile(r"(?m)^# /// script\s*\n((?:#[^\n]*\n){1,200}?)# ///")
+_CONDA: Final = re.compile(
+    r"\s{0,20}- ['\"]?(?:[\w.-]{1,60}::)?([A-Za-z][\w.-]{0,100})\s?={1,3}\s?(\d[\w.!+]{0,40})"
+    r"(?:=\S{1,80})?['\"]?\s*(?:#|$)"
+)
+_BUN: Final = re.compile(rf'\s{{1,20}}"[^"\n]{{1,300}}": \["({_NAME})@({_VERSION})"')
+_SPECIFIER: Final = re.compile(rf"\bnpm:/?({_NAME})@({_VERSION})")
+_DENO: Final = re.compile(rf'\s{{1,20}}"({_NAME})@({_VERSION})(?:_[^"\n]{{0,300}})?": \{{')
+_PURL: Final = re.compile(r"pkg:(pypi|npm)/((?:%40|@)?[\w.~/-]{1,214})@([\w.+!-]{1,64})")
+_MATERIALS: Final = re.compile(r"(?i)(?:^|[._-])(?:s?bom|cdx|spdx|cyclonedx)[._-].{0,20}(?:json|xml)$")
+_YARN_ENTRY: Final = re.compile(rf'"?({_NAME})@(?:npm:({_NAME})@)?')
+_ELSEWHERE_IN_YARN: Final = re.compile(r"@(?:workspace|file|link|portal|git[\w+]*|https?|ssh|patch):")
 _YARN_VERSION: Final = re.compile(rf'  version:? "?({_VERSION})"?\s*$')
 _PNPM_ENTRY: Final = re.compile(rf"  ['\"]?/?({_NAME})[@/]({_VERSION})(?:[(_][^:]{{0,400}})?['\"]?:\s*$")
 _ELSEWHERE: Final = re.compile(
@@ -85,7 +100,7 @@ class Packages:
         sources = [one for one in bundle.sources.values() if names_packages(one)]
         pinned = pinned_in(sources)
         known = shipped_for(pinned)
-        findings = [advised(one, known[one]) for one in pinned if known.get(one)]
+        findings = [advised(pin, one) for pin in pinned for one in known.get(pin, ())]
         for source in sources:
             findings += _strangers(source)
         named = {one for source in sources for one in pins_of(source)}
@@ -96,17 +111,22 @@ class Packages:
         return Report(findings=tuple(findings), uses=tuple(uses), dependencies=dependencies)
 
 
-def advised(pin: Pinned, advisories: Sequence[Advisory]) -> Finding:
-    """Return one finding for a pin, with the ids of all its advisories, as grave as the gravest."""
-    ordered = sorted(advisories, key=lambda one: (SEVERITIES.index(one.severity or "medium"), one.id))
-    more = f" And {len(ordered) - _SAID} more." if len(ordered) > _SAID else ""
-    text = f"{pin.package} {pin.version}: {' '.join(one.summary for one in ordered[:_SAID])}{more}"
-    finding = found("dependency_cve", ordered[0].severity or "medium", pin.place, text, pin.url)
-    return msgspec.structs.replace(finding, cve_ids=tuple(sorted(one.id for one in ordered if one.nameable)))
+def advised(pin: Pinned, advisory: Advisory) -> Finding:
+    """Return the finding for one vulnerability of a pin, with its aliases and no other ids (SPEC 17, D-38)."""
+    if advisory.is_malware:
+        text = f"{pin.package} {pin.version} is known malware ({advisory.id})."
+        return found("excessive_capability", "critical", pin.place, text, pin.url)
+    text = f"{pin.package} {pin.version}: {advisory.summary or advisory.id}"
+    finding = found("dependency_cve", advisory.severity or "medium", pin.place, text, pin.url)
+    return msgspec.structs.replace(finding, cve_ids=advisory.nameable)
 
 
 def names_packages(source: SourceFile) -> bool:
     """Return whether the file is one of those that name dependencies."""
+    if _MATERIALS.search(source.name) or _CONDA_FILE.search(source.name):
+        return True
+    if source.language == "python" and "# /// script" in source.text[:4_000]:
+        return True
     listed = "requirements" in source.name or "constraints" in source.name or "/requirements/" in f"/{source.path}"
     return (listed and source.suffix in ("txt", "in")) or source.name in _PYTHON_NAMES or source.name in READERS
 
@@ -116,28 +136,48 @@ def pinned_in(sources: Iterable[SourceFile]) -> tuple[Pinned, ...]:
     pins: dict[tuple[str, str, str], Pinned] = {}
     for source in sorted(filter(names_packages, sources), key=lambda s: (s.path.count("/"), s.path))[:MAX_FILES]:
         ecosystem: Ecosystem = "npm" if source.name in READERS else "PyPI"
-        for name, version, line in pins_of(source):
-            if version:
-                pin = Pinned(ecosystem, name, version, source.place(line))
-                pins.setdefault(pin[:3], pin)
+        named: list[tuple[Ecosystem, Pin]] = [(ecosystem, pin) for pin in pins_of(source) if pin.version]
+        for kind, (name, version, line) in [*named, *_materials(source)]:
+            pin = Pinned(kind, name, version, source.place(line))
+            pins.setdefault(pin[:3], pin)
     return tuple(islice(pins.values(), MAX_PINNED))
 
 
 def pins_of(source: SourceFile) -> list[Pin]:
     """Return the packages that the file names, the first ones; those without a version, too."""
     reader = READERS.get(source.name)
+    if reader is None and source.name in _TOML_LOCKS:
+        reader = _toml_lock
     if reader is not None:
         return list(islice(reader(source), MAX_LOCKED)) if len(source.content) <= MAX_LOCK else []
-    if source.name in _TOML_LOCKS:
-        return list(islice(_toml_lock(source), MAX_LOCKED)) if len(source.content) <= MAX_LOCK else []
-    if len(source.content) > MAX_JSON:
+    if len(source.content) > MAX_JSON or _MATERIALS.search(source.name):
         return []
-    if source.name == "Pipfile.lock":
-        return list(_pipfile_lock(source))
-    if source.name in ("METADATA", "PKG-INFO"):
-        return list(_metadata(source))
-    entries = {"pyproject.toml": _pyproject, "setup.cfg": _setup_cfg}.get(source.name, _requirements_txt)(source)
-    return [pin for entry, line in entries for pin in _pin(entry, line)]
+    readers: dict[str, Callable[[SourceFile], Iterator[Pin]]] = {
+        "Pipfile.lock": _pipfile_lock,
+        "METADATA": _metadata,
+        "PKG-INFO": _metadata,
+    }
+    if source.name in readers:
+        return list(readers[source.name](source))
+    entries: Callable[[SourceFile], Iterable[tuple[str, int]]] = _requirements_txt
+    if source.name in ("pyproject.toml", "Pipfile") or source.language == "python":
+        entries = _pyproject
+    elif source.name == "setup.cfg":
+        entries = _setup_cfg
+    elif _CONDA_FILE.search(source.name):
+        entries = _environment
+    return [pin for entry, line in entries(source) for pin in _pin(entry, line)]
+
+
+def _materials(source: SourceFile) -> Iterator[tuple[Ecosystem, Pin]]:
+    """Yield what a bill of materials (CycloneDX, SPDX) names by package URLs."""
+    if not _MATERIALS.search(source.name) or len(source.content) > MAX_LOCK:
+        return
+    for number, line in enumerate(_lines(source), start=1):
+        for kind, package, version in _PURL.findall(line)[:MAX_LOCKED]:
+            name = unquote(package)
+            of_npm = kind == "npm"
+            yield "npm" if of_npm else "PyPI", Pin(name if of_npm else canonicalize_name(name), version, number)
 
 
 # -- Python ------------------------------------------------------------------------------------------------------------
@@ -155,22 +195,23 @@ def _pin(entry: str, line: int) -> Iterator[Pin]:
 
 def _requirements_txt(source: SourceFile) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(source.lines[:_MAX_ENTRIES], start=1):
-        entry = line.split(" #")[0].split(" --")[0].strip().rstrip("\\").strip()
+        entry = re.split(r"#|\s--", line.lstrip("\ufeff"), maxsplit=1)[0].strip().rstrip("\\").strip()
         if entry and not entry.startswith(("#", "-")):
             yield entry, number
 
 
 def _toml_lock(source: SourceFile) -> Iterator[Pin]:
-    """Yield the packages of a lock file by its lines, as tools write it: TOML in full costs more than it tells."""
-    package = ""
-    for number, line in enumerate(source.lines, start=1):
-        if line.startswith("["):
-            package = ""
-        elif match := _LOCKED.fullmatch(line.rstrip()):
-            package = match[1]
-        elif package and (match := _LOCKED_VERSION.fullmatch(line.rstrip())):
-            yield from _pin(f"{package}=={match[1]}", number)
-            package = ""
+    """Yield the packages of a lock file by its lines, as tools write it: TOML in full costs more than it tells.
+
+    A package of a folder, of git or of an address is not the one of the registry.
+    """
+    blocks = re.split(r"(?m)^(?=\[\[)", source.text)
+    first = 1
+    for block in blocks:
+        name, version = _LOCKED.search(block), _LOCKED_VERSION.search(block)
+        if name and version and not _OF_ELSEWHERE.search(block):
+            yield from _pin(f"{name[1]}=={version[1]}", first + block.count("\n", 0, version.start()))
+        first += block.count("\n")
 
 
 def _pipfile_lock(source: SourceFile) -> Iterator[Pin]:
@@ -187,18 +228,43 @@ def _pyproject(source: SourceFile) -> list[tuple[str, int]]:
     if len(source.content) > _MAX_TOML or any(run.count(".") > _MAX_DOTS for run in _DOTTED.findall(source.text)):
         return []
     try:
-        document = tomllib.loads(source.text)
+        document = tomllib.loads(_script_block(source) if source.language == "python" else source.text)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError):
         return []
     project, tool = _table(document.get("project")), _table(document.get("tool"))
-    lists = [project.get("dependencies"), *_table(project.get("optional-dependencies")).values()]
+    lists = [document.get("dependencies"), project.get("dependencies")]  # the first in a script (PEP 723)
+    lists += _table(project.get("optional-dependencies")).values()
+    lists += _table(document.get("dependency-groups")).values()
     lists.append(_table(document.get("build-system")).get("requires"))
-    entries = [entry for some in lists if isinstance(some, list) for entry in some if isinstance(entry, str)]
-    poetry = _table(_table(tool.get("poetry")).get("dependencies"))
-    entries += [
-        f"{name}=={wanted}" for name, wanted in poetry.items() if isinstance(wanted, str) and wanted[:1].isdigit()
+    own = {canonicalize_name(name) for name in _table(_table(tool.get("uv")).get("sources"))}  # not of the registry
+    entries = [
+        entry
+        for some in lists
+        if isinstance(some, list)
+        for entry in some
+        if isinstance(entry, str) and canonicalize_name(re.split(r"[^\w.-]", entry.strip(), maxsplit=1)[0]) not in own
     ]
+    poetry = _table(tool.get("poetry"))
+    groups = [one.get("dependencies") for one in map(_table, _table(poetry.get("group")).values())]
+    tables = [poetry.get("dependencies"), poetry.get("dev-dependencies"), *groups]
+    tables += [document.get("packages"), document.get("dev-packages")]  # of a Pipfile
+    for name, wanted in ((name, wanted) for table in tables for name, wanted in _table(table).items()):
+        version = wanted if isinstance(wanted, str) else string(_table(wanted).get("version"))
+        if version.lstrip("= ")[:1].isdigit():
+            entries.append(f"{name}=={version.lstrip('= ')}")
     return [(entry, source.line_with(entry, entry.partition("==")[0])) for entry in entries[:_MAX_ENTRIES]]
+
+
+def _script_block(source: SourceFile) -> str:
+    """Return what a script says of its dependencies (PEP 723)."""
+    block = _SCRIPT.search(source.text)
+    return re.sub(r"(?m)^# ?", "", block[1]) if block else ""
+
+
+def _environment(source: SourceFile) -> list[tuple[str, int]]:
+    """Return the pins of a conda environment, and of pip within one."""
+    lines = enumerate(source.lines[:_MAX_ENTRIES], start=1)
+    return [(f"{match[1]}=={match[2]}", number) for number, line in lines if (match := _CONDA.match(line))]
 
 
 def _setup_cfg(source: SourceFile) -> list[tuple[str, int]]:
@@ -225,8 +291,9 @@ def _metadata(source: SourceFile) -> Iterator[Pin]:
 
 def _package_json(source: SourceFile) -> Iterator[Pin]:
     for name, wanted, line in _wanted(source):
+        alias = _SPECIFIER.fullmatch(wanted)
         exact = _EXACT_NPM.fullmatch(wanted)
-        yield Pin(name, exact[1] if exact else "", line)
+        yield Pin(alias[1], alias[2], line) if alias else Pin(name, exact[1] if exact else "", line)
 
 
 def _wanted(source: SourceFile) -> Iterator[tuple[str, str, int]]:
@@ -252,20 +319,27 @@ def _package_lock(source: SourceFile) -> Iterator[Pin]:
     packages = document.get("packages")
     queue = [packages if isinstance(packages, dict) else document.get("dependencies")]
     while queue:
-        for path, entry in _table(queue.pop()).items():
-            version, name = _table(entry).get("version"), path.rpartition("node_modules/")[2]
-            if path and isinstance(version, str) and re.fullmatch(_VERSION, version) and re.fullmatch(_NAME, name):
+        for path, value in _table(queue.pop()).items():
+            entry = _table(value)
+            version = string(entry.get("version"))
+            name = string(entry.get("name")) or path.rpartition("node_modules/")[2]
+            is_here = (packages is not None and "node_modules/" not in path) or entry.get("link") is True
+            is_fork = string(entry.get("resolved")).startswith(("git", "file:"))
+            alias = _SPECIFIER.fullmatch(version)
+            if alias:
+                yield Pin(alias[1], alias[2], lines.get(path, 1))
+            elif not (is_here or is_fork) and re.fullmatch(_VERSION, version) and re.fullmatch(_NAME, name):
                 yield Pin(name, version, lines.get(path, 1))
             if packages is None:
-                queue.append(_table(entry).get("dependencies"))
+                queue.append(entry.get("dependencies"))
 
 
 def _yarn(source: SourceFile) -> Iterator[Pin]:
     name, start = "", 1
     for number, line in enumerate(_lines(source), start=1):
         if not line.startswith((" ", "#")):
-            entry = _YARN_ENTRY.match(line)
-            name, start = (entry[1], number) if entry is not None and line.endswith(":") else ("", number)
+            entry = None if _ELSEWHERE_IN_YARN.search(line) else _YARN_ENTRY.match(line)
+            name, start = (entry[2] or entry[1], number) if entry is not None and line.endswith(":") else ("", number)
         elif name and (version := _YARN_VERSION.match(line)) is not None:
             yield Pin(name, version[1], start)
             name = ""
@@ -279,6 +353,20 @@ def _pnpm(source: SourceFile) -> Iterator[Pin]:
         entry = _PNPM_ENTRY.match(line) if within else None
         if entry is not None and (entry[1], entry[2]) not in known:
             known.add((entry[1], entry[2]))
+            yield Pin(entry[1], entry[2], number)
+
+
+def _named(pattern: re.Pattern[str], source: SourceFile) -> Iterator[Pin]:
+    for number, line in enumerate(_lines(source), start=1):
+        yield from (Pin(match[1], match[2], number) for match in pattern.finditer(line))
+
+
+def _deno_lock(source: SourceFile) -> Iterator[Pin]:
+    within = False
+    for number, line in enumerate(_lines(source), start=1):
+        if re.match(r'\s{1,8}"(?:npm|jsr|redirects|remote|workspace|specifiers)": \{', line):
+            within = '"npm"' in line
+        elif within and (entry := _DENO.match(line)):
             yield Pin(entry[1], entry[2], number)
 
 
@@ -297,6 +385,9 @@ READERS: Final[dict[str, Callable[[SourceFile], Iterator[Pin]]]] = {
     "npm-shrinkwrap.json": _package_lock,
     "yarn.lock": _yarn,
     "pnpm-lock.yaml": _pnpm,
+    "bun.lock": partial(_named, _BUN),
+    "deno.lock": _deno_lock,
+    **dict.fromkeys(("deno.json", "deno.jsonc", "import_map.json"), partial(_named, _SPECIFIER)),
 }
 
 # -- libraries that mean a use -----------------------------------------------------------------------------------------
@@ -378,7 +469,8 @@ def _strangers_in_commands(source: SourceFile, declared: set[str]) -> Iterator[F
         ecosystem = "PyPI" if match[1] else "npm"
         for word in match[2].split()[:20]:
             name = _BARE.match(word.strip("\"'`,"))
-            likeness = _imitated(name[0].lower(), ecosystem) if name and name[0] not in declared | told else ""
+            bare = canonicalize_name(name[0]) if name and match[1] else name[0].lower() if name else ""
+            likeness = _imitated(bare, ecosystem) if name and bare not in declared and name[0] not in told else ""
             if name and likeness:
                 told.add(name[0])
                 text = f"{name[0][:214]} is spelled almost like {likeness}, which many use: it may be a stranger's."

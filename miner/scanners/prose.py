@@ -40,8 +40,9 @@ _SPARED: Final = re.compile(
     r"(?:[^.;:!?,]|,(?= [\w-]+(?: [\w-]+)?(?:,| or | nor ))){0,200}?"
     r"\b(without (?:\w+ ){0,3}?(?:\w+ing|confirmation|consent|approval|permission|check)\b)"
     r"|\b(?:if|when|where|once|after|unless) (?:the )?(?:user|customer|operator|human|they) (?:has |have )?"
-    r"(?:already )?(?:specified|chosen|chose|confirmed|approved|agreed|consented|selected|picked)\b[^.;!?]{0,120}?"
-    r"\b(without asking\b)"
+    r"(?:already )?(?:specified|chosen|chose|confirmed|approved|agreed|consented|selected|picked|told|asked)\b"
+    r"[^.;!?]{0,120}?"
+    r"\b(without (?:asking|confirmation)\b)"
 )  # "never delete a file without asking"; "if the user has already chosen one, use it without asking"
 _CELL: Final = re.compile(r"\s{0,3}[|]")
 _OWN_BLOCK: Final = re.compile(r"\s{0,12}(?:[-*+>|#]|\d{1,3}[.)]|```|~~~|[{\[\"])")

@@ -29,6 +29,7 @@ _RULES: Final = {
     "bash": "shell.yml",
     "regex": "text.yml",
 }  # by language: the engine reads the rules again for each bundle, as long as it takes to start
+_IN_DOCUMENTS: Final = {("fetched-code-text", "critical"): "high", ("kept-text", "high"): "medium"}  # all can see it
 _HOST: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,62}")
 _JOINED: Final = re.compile(r"[\"'`]?https?://[\w.-]+\.[a-z]{2,24}(?=[:/?\"'`]|$)")
 _STOLEN: Final = re.compile(r"AWS_|GITHUB_TOKEN|GH_TOKEN|NPM_TOKEN|SSH|\w*(?:PRIVATE_KEY|MNEMONIC|DECOY_SECRET)")
@@ -55,7 +56,7 @@ class Semgrep:
         targets, beyond = _targets(bundle)
         matches, unread = run(targets, *dict.fromkeys(_RULES[target.language] for target in targets))
         matches.sort(key=lambda match: (match.target.source.path, match.line, match.start, match.rule))
-        findings = [*beyond, *_findings(matches, is_library=_is_library(bundle))]
+        findings = [*beyond, *_findings(matches, in_library=is_library(bundle))]
         for source in {target.source.path: target.source for target in unread}.values():
             text = "The file is beyond what the engine reads: the rest can hold anything."
             findings.append(found("other", "medium", source.place(), text, source.path))
@@ -110,7 +111,7 @@ def _beyond(source: SourceFile) -> Finding:
     return found("other", "medium", source.place(), text, source.path)
 
 
-def _findings(matches: Iterable[Match], *, is_library: bool) -> Iterator[Finding]:
+def _findings(matches: Iterable[Match], *, in_library: bool) -> Iterator[Finding]:
     """Yield the findings; what a library offers to its callers counts less than what a skill does itself."""
     for match in matches:
         category, _, rest = match.rule.partition(".")
@@ -125,8 +126,10 @@ def _findings(matches: Iterable[Match], *, is_library: bool) -> Iterator[Finding
         is_written = category == "secrets_exposure" and not re.search(r"sent|file|clear", match.rule)
         if (match.target.trusted and not is_written) or ("secret-sent" in match.rule and _is_credential(match)):
             severity = "low"
+        if is_document(match.target.source):
+            severity = _IN_DOCUMENTS.get((rest.partition(".")[2], severity), severity)
         target = _url(match) or match.target.source.path
-        if severity == "medium" and category != "secrets_exposure" and is_library:
+        if severity == "medium" and category != "secrets_exposure" and in_library:
             severity = "low"
         yield found(cast("Category", category), cast("Severity", severity), match.place, match.message, target)
 
@@ -146,7 +149,7 @@ def _is_whole_key(match: Match) -> bool:
     return der[:1] == b"\x30" and len(der) + 2 >= 2 + more + length
 
 
-def _is_library(bundle: Bundle) -> bool:
+def is_library(bundle: Bundle) -> bool:
     """Return whether the bundle is a distribution that other programs import: a wheel, or a package of npm."""
     package = bundle.sources.get("package.json")
     document = (read_object(package) or {}) if package is not None else {}

@@ -86,8 +86,6 @@ def test_the_language_of_evidence(place: str, name: str) -> None:
 
 def test_bandit_reads_the_python_files_alone_and_every_analyser_what_it_is_given() -> None:
     files = {"a/b.py": b"import os\n\npassword = 'hunter22'\nos.system(input())  # nosec\n", "c.md": b"exec(1)\n"}
-    harmless = {"main.py": b"eval('1')\n"}
-    before = analysers()[REFERENCE](harmless, SkillType.EXECUTABLE_PYTHON)
     looked = {name: look(files, SkillType.EXECUTABLE_PYTHON) for name, look in analysers().items()}
     assert next(iter(looked)) == REFERENCE
     assert [(one.category, one.evidence_ref) for one in looked["bandit alone, on Python"]] == [
@@ -96,7 +94,6 @@ def test_bandit_reads_the_python_files_alone_and_every_analyser_what_it_is_given
     assert "excessive_capability" in {one.category for one in looked[REFERENCE]}
     assert looked["`lazy`, finds nothing"] == ()
     assert {one.id for one in looked["`partial`, overlooks a quarter"]} <= {one.id for one in looked[REFERENCE]}
-    assert analysers()[REFERENCE](harmless, SkillType.EXECUTABLE_PYTHON) == before  # the miner's bandit is as it was
 
 
 def definition(name: str, tools: str) -> bytes:

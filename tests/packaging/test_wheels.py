@@ -51,7 +51,7 @@ def test_the_miners_wheel_brings_the_written_bundles(wheels: dict[str, Path]) ->
 def test_the_validator_needs_nothing_that_only_the_miner_and_the_local_network_use(wheels: dict[str, Path]) -> None:
     needed = " ".join(metadata_of(wheels["validator"])["Requires-Dist"])
     assert "aiohttp" in needed
-    for name in ("bandit", "tree-sitter", "sssa-miner", "sssa-localnet", "sssa-laboratory"):
+    for name in ("tree-sitter", "sssa-miner", "sssa-localnet", "sssa-laboratory"):
         assert name not in needed
 
 

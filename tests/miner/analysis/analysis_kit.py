@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from msgspec import json as wire
 
 from miner.analysis import SCANNERS, Analysis, analyse, bundle_of, conclude, scan
-from miner.scanners.bandit import Bandit
 from miner.scanners.semgrep import Semgrep
 from validator.protocol import limits
 from validator.protocol.bundles import evidence_resolves, index_bundle
@@ -39,7 +38,7 @@ def of_document(text: str, name: str = "docs/page.md") -> Analysis:
 def without_code(files: Mapping[str, bytes], skill_type: SkillType) -> Analysis:
     """Return the analysis without the scanners of code, which cost a process each time."""
     bundle = bundle_of(files, skill_type)
-    return conclude(bundle, scan(bundle, [one for one in SCANNERS if not isinstance(one, (Bandit, Semgrep))]))
+    return conclude(bundle, scan(bundle, [one for one in SCANNERS if not isinstance(one, Semgrep)]))
 
 
 def findings_of(analysis: Analysis, category: str) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@ import pytest
 from analysis_kit import PYTHON, without_code
 
 from miner.scanners.osv import Pinned, shipped_for
+from validator.protocol.findings import risk_of
 
 
 def ids_of(package: str, version: str) -> set[str]:
@@ -93,7 +94,8 @@ def test_pins_are_read_wherever_they_stand() -> None:
     by_name = {d.package: d.cves for d in analysis.dependencies}
     assert "CVE-2018-18074" in by_name["requests"]
     pinned = [f for f in analysis.findings if f.category == "dependency_cve"]
-    assert len({f.target_pattern for f in pinned}) == len(pinned)
+    assert len({(f.target_pattern, f.cve_ids) for f in pinned}) == len(pinned)
+    assert all(1 <= len(f.cve_ids) <= 4 for f in pinned)  # aliases of one vulnerability
     places = {cve: f.evidence_ref for f in pinned for cve in f.cve_ids}
     assert places["CVE-2018-18074"] == "requirements.txt#L2-L2"
     assert places["CVE-2020-1747"] == "pyproject.toml#L3-L3"
@@ -127,8 +129,65 @@ LOCKS = {
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_locks_are_read_with_the_lines_of_their_pins(name: str) -> None:
-    found = [f for f in without_code({name: LOCKS[name].encode()}, PYTHON).findings if f.category == "dependency_cve"]
-    assert [f.cve_ids for f in found] == [("CVE-2025-53365", "CVE-2025-53366", "CVE-2025-66416")]
-    line = int(found[0].evidence_ref.rpartition("-L")[2])
+    analysis = without_code({name: LOCKS[name].encode()}, PYTHON)
+    findings = [f for f in analysis.findings if f.category == "dependency_cve"]
+    assert {f.cve_ids for f in findings} == {("CVE-2025-53365",), ("CVE-2025-53366",), ("CVE-2025-66416",)}
+    line = int(findings[0].evidence_ref.rpartition("-L")[2])
     assert "1.9.3" in LOCKS[name].split("\n")[line - 1]
-    assert found[0].severity == "high"
+    assert findings[0].severity == "high"
+    assert analysis.risk_score == risk_of(findings[:1])  # of the holes of one package the gravest counts
+
+
+PINS = {
+    "requirements.txt": "\ufeffjinja2==2.10\nflask==2.2.4\t# old\nrequests==2.19.1#x\n",
+    "pyproject.toml": """
+[dependency-groups]
+dev = ["jinja2==2.10", {include-group = "x"}]
+[tool.poetry.dependencies]
+flask = {version = "2.2.4", extras = ["async"]}
+[tool.poetry.group.test.dependencies]
+requests = "2.19.1"
+""",
+    "run.py": """# /// script
+# dependencies = [
+#   'jinja2==2.10', 'flask==2.2.4', 'requests==2.19.1']
+# ///
+x = 1
+""",
+    "Pipfile": """
+[packages]
+jinja2 = "==2.10"
+[dev-packages]
+flask = {version = "==2.2.4"}
+requests = "==2.19.1"
+""",
+    "environment.yml": """
+dependencies:
+  - jinja2=2.10=py_0
+  - conda-forge::flask==2.2.4
+  - pip:
+    - requests==2.19.1
+""",
+    "bom.json": """{"bomFormat": "CycloneDX", "components": [
+{"purl": "pkg:pypi/jinja2@2.10"}, {"purl": "pkg:pypi/Flask@2.2.4?x=y"}, {"purl": "pkg:pypi/requests@2.19.1"}]}""",
+    "a.spdx.json": '{"externalRefs": ["pkg:pypi/jinja2@2.10", "pkg:pypi/flask@2.2.4", "pkg:pypi/requests@2.19.1"]}',
+}
+
+
+@pytest.mark.parametrize("name", PINS)
+def test_pins_are_read_in_every_form(name: str) -> None:
+    pinned = without_code({name: PINS[name].encode()}, PYTHON).dependencies
+    assert {(d.package, d.version) for d in pinned} == {("jinja2", "2.10"), ("flask", "2.2.4"), ("requests", "2.19.1")}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("uv.lock", '[[package]]\nname = "jinja2"\nversion = "2.10"\nsource = { editable = "." }\n'),
+        ("uv.lock", '[[package]]\nname = "jinja2"\nversion = "2.10"\nsource = { git = "https://a.test/x" }\n'),
+        ("poetry.lock", '[[package]]\nname = "jinja2"\nversion = "2.10"\n\n[package.source]\ntype = "directory"\n'),
+        ("pyproject.toml", '[project]\ndependencies = ["jinja2==2.10"]\n[tool.uv.sources]\njinja2 = {path = "x"}\n'),
+    ],
+)
+def test_a_package_of_a_folder_or_of_git_is_not_the_one_of_the_registry(name: str, text: str) -> None:
+    assert without_code({name: text.encode()}, PYTHON).dependencies == ()

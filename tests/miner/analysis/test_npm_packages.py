@@ -94,6 +94,51 @@ LOCKS = {
     "yarn's of today": ("yarn.lock", BERRY, 4),
     "pnpm": ("pnpm-lock.yaml", PNPM, 9),
     "pnpm's of old": ("pnpm-lock.yaml", OLD_PNPM, 3),
+    "an alias": ("package.json", '{"dependencies": {\n"x": "npm:minimist@1.2.5",\n"ws": "8.18.0"}}', 2),
+    "an alias of npm": (
+        "package-lock.json",
+        """{"packages": {
+"node_modules/x": {"name": "minimist", "version": "1.2.5"},
+"node_modules/ws": {"version": "8.18.0"}, "minimist": {"version": "1.2.4"},
+"node_modules/lodash": {"version": "4.17.10", "resolved": "git+ssh://git@a.test/x.git#1"}}}""",
+        2,
+    ),
+    "an alias of yarn": (
+        "yarn.lock",
+        """
+"x@npm:minimist@1.x":
+  version "1.2.5"
+
+ws@^8:
+  version "8.18.0"
+
+"lodash@workspace:packages/lodash":
+  version: 4.17.10
+""",
+        2,
+    ),
+    "bun": (
+        "bun.lock",
+        '{"packages": {\n    "minimist": ["minimist@1.2.5", "", {}],\n    "ws": ["ws@8.18.0", "", {}],\n}}',
+        2,
+    ),
+    "deno's lock": (
+        "deno.lock",
+        """{
+  "npm": {
+    "minimist@1.2.5": {
+    },
+    "ws@8.18.0": {
+    }
+  },
+  "remote": {
+    "lodash@4.17.10": {
+    }
+  }
+}""",
+        3,
+    ),
+    "deno": ("deno.json", '{"imports": {\n"a": "npm:minimist@1.2.5",\n"b": "npm:/ws@8.18.0/x"}}', 2),
 }
 
 

@@ -18,6 +18,7 @@ from miner.scanners.osv import (
     in_range,
     key_of,
 )
+from miner.scanners.packages import advised
 from validator.tasks.source import TaskError
 
 REQUESTS = Pinned("PyPI", "requests", "2.19.0", "requirements.txt#L1-L1")
@@ -53,10 +54,19 @@ def test_two_databases_that_know_one_hole_are_one_advisory() -> None:
         osv("MAL-2024-1", {"package": {"ecosystem": "npm", "name": "@acme/kit"}, "versions": ["1.4.0-beta.2"]}),
     )
     assert found.of == {
-        REQUESTS: (Advisory("CVE-2018-18074", "high", r"Credentials follow \u202eredirects"),),
-        SCOPED: (Advisory("MAL-2024-1", None, ""),),
+        REQUESTS: (
+            Advisory(
+                "CVE-2018-18074",
+                "high",
+                r"Credentials follow \u202eredirects",
+                ("CVE-2018-18074", "GHSA-x84v-xcm2-53pg"),
+            ),
+        ),
+        SCOPED: (Advisory("MAL-2024-1", None, "", is_malware=True),),
     }
-    assert [one.nameable for pinned in (REQUESTS, SCOPED) for one in found.of[pinned]] == [True, False]
+    malware = advised(SCOPED, found.of[SCOPED][0])
+    assert (malware.category, malware.severity, malware.cve_ids) == ("excessive_capability", "critical", ())
+    assert advised(REQUESTS, found.of[REQUESTS][0]).cve_ids == ("CVE-2018-18074", "GHSA-x84v-xcm2-53pg")
 
 
 def test_what_is_about_others_is_left_out() -> None:
