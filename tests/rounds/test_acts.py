@@ -36,7 +36,7 @@ async def clear(world: World, hotkey: str, reason: str = "looked into") -> str:
     return format_time(now)
 
 
-async def told(store: Store) -> list[Acts]:
+async def acts_by_round(store: Store) -> list[Acts]:
     ended = [one.round.index for one in await receipts(store) if one.round is not None]
     return [(await frozen_of(store, round_id)).acts for round_id in ended]
 
@@ -57,7 +57,7 @@ async def test_a_cleared_flag_is_told_once_by_the_round_whose_input_shows_it_fir
     await play(world)
     cleared = (ClearedFlag(KIND, "0"), ClearedFlag(SkillType.MCP_SERVER, "0"))
     act = FlagsCleared(hotkey, at, "looked into", tuple(sorted(cleared, key=lambda f: f.skill_type)))
-    assert await told(store) == [(), (), (act,), ()]
+    assert await acts_by_round(store) == [(), (), (act,), ()]
     assert [await flags_in(store, round_id, hotkey) for round_id in range(4)] == [0, 2, 0, 0]
 
 
@@ -72,7 +72,7 @@ async def test_what_is_cleared_while_a_round_is_open_is_for_the_next_also_across
     await clear(world, hotkey)
     # the process dies here; a new one starts on the same database
     assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["1"]
-    assert await told(store) == [(), ()]
+    assert await acts_by_round(store) == [(), ()]
     assert open_.frozen == await frozen_of(store, 1)
     async with store.read() as tx:
         assert (await tx.flags.standing(), len((await tx.state.of([hotkey])).miner(hotkey).flags)) == ({}, 1)
@@ -82,7 +82,7 @@ async def test_what_is_cleared_while_a_round_is_open_is_for_the_next_also_across
     assert next(miner.flags for miner in next_.frozen.miners if miner.hotkey == hotkey) == 0
     assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["2"]
     await play(world)
-    assert [len(acts) for acts in await told(store)] == [0, 0, 1, 0]
+    assert [len(acts) for acts in await acts_by_round(store)] == [0, 0, 1, 0]
     async with store.read() as tx:
         assert (await tx.state.of([hotkey])).miner(hotkey).flags == ()
 
@@ -99,4 +99,4 @@ async def test_no_input_has_more_acts_than_it_can_hold_and_what_is_not_told_does
         await clear(world, hotkey)
     await play(world)
     await play(world)
-    assert [len(acts) for acts in await told(store)] == [0, MAX_ACTS, 2]
+    assert [len(acts) for acts in await acts_by_round(store)] == [0, MAX_ACTS, 2]

@@ -220,18 +220,18 @@ def broken(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
 
 
 @pytest.mark.parametrize(
-    ("script", "executes", "said"),
+    ("script", "executes", "resolution"),
     [(dissenting, True, "sandbox rerun"), (dissenting, False, "operator review"), (broken, True, "operator review")],
 )
 async def test_execution_settles_what_a_valid_primary_dissents_from(
     store: Store,
     script: Script,
     executes: bool,
-    said: str,
+    resolution: str,
 ) -> None:
     world = world_of(store, script, miners=3 if script is dissenting else 5, executes=executes)
     await one_round(world)
-    assert await resolutions(world) == {said}
+    assert await resolutions(world) == {resolution}
     await all_equal(store, 1)
 
 

@@ -88,10 +88,10 @@ async def test_a_round_that_nobody_answered_is_void_where_the_node_shows_no_new_
     world = World(store, miners=5, source=MemorySource(tasks_of_all_types()[2:3]), script=lambda *_: silent)
     away = False
 
-    async def asked() -> bool:
+    async def is_away() -> bool:
         return away
 
-    world.service.dispatcher = replace(world.dispatcher, away=asked)
+    world.service.dispatcher = replace(world.dispatcher, away=is_away)
     assert (await on_virtual_time(world, world.service.one_round())).reason == Reason.SETTLED
     away = True
     assert (await on_virtual_time(world, world.service.one_round())).reason == Reason.VOID_OFFLINE

@@ -49,12 +49,12 @@ def world_of(store: Store, replies: Mapping[int, ScriptedReply], *, miners: int 
     return World(store, miners=miners, source=MemorySource(tasks_of_all_types()[2 : 2 + tasks]), script=script)
 
 
-def told(world: World, *, stalls: tuple[Stall, ...] = (), away: bool = False) -> Callable[[], int]:
+def play_faults(world: World, *, stalls: tuple[Stall, ...] = (), away: bool = False) -> Callable[[], int]:
     """Let the dispatcher know of stalls, and of a network that is away; return what counts the questions.
 
-    Stalls are told by the time since the first dispatch goes out; one shows once it has begun.
+    Stalls are given by the time since the first dispatch goes out; one shows once it has begun.
     """
-    asked, began, script = 0, list[float](), world.script
+    count_requests, began, script = 0, list[float](), world.script
 
     def noted(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
         began.append(world.clock.monotonic())
@@ -63,8 +63,8 @@ def told(world: World, *, stalls: tuple[Stall, ...] = (), away: bool = False) ->
     world.script = noted
 
     async def is_away() -> bool:
-        nonlocal asked
-        asked += 1
+        nonlocal count_requests
+        count_requests += 1
         return away
 
     def since(moment: float) -> tuple[Stall, ...]:
@@ -74,13 +74,13 @@ def told(world: World, *, stalls: tuple[Stall, ...] = (), away: bool = False) ->
 
     world.dispatcher = replace(world.dispatcher, stalls=since, away=is_away)
     world.service.dispatcher = world.dispatcher
-    return lambda: asked
+    return lambda: count_requests
 
 
 async def dispatched(world: World, stall: Stall) -> None:
-    """Play a round with a stall, told by the time since its dispatches go out."""
+    """Play a round with a stall, given by the time since its dispatches go out."""
     round_ = await prepared(world)
-    told(world, stalls=(stall,))
+    play_faults(world, stalls=(stall,))
     returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
     await settle_round(world.store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
 
@@ -146,7 +146,7 @@ async def test_the_first_ones_reason_is_that_of_the_first_member_of_the_group(st
     is_first = {Reason.LOCAL_RESOURCES: NOW, Reason.LOCAL_NETWORK: NO_ROUTE}[reason]
     others = NO_ROUTE if is_first is NOW else NOW
     world.script = lambda signer, _: is_first if signer.hotkey == first else others
-    told(world, away=True)
+    play_faults(world, away=True)
     returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
     assert set(returned.alone.values()) == {Reason.LOCAL_RESOURCES, Reason.LOCAL_NETWORK}
     await settle_round(world.store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
@@ -209,13 +209,13 @@ async def test_without_a_route_it_takes_the_silence_of_all_and_an_endpoint_that_
     if others in {"one refuses", "one errs"}:
         replies[4] = REFUSED if others == "one refuses" else ScriptedReply(seconds=1.0, status=500)
     world = world_of(store, replies)
-    asked = told(world, away=away)
+    count_requests = play_faults(world, away=away)
     round_ = await prepared(world)
     returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
     await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
     stored = await of_miners(store)
     assert {stored[hotkey(number)].reason for number in range(4)} == {reason}
-    assert asked() == 1  # once a round
+    assert count_requests() == 1  # once a round
     if others == "one refuses":
         assert stored[hotkey(4)].reason == "deadline_connect"
 
@@ -243,7 +243,7 @@ async def test_what_was_heard_before_a_dispatch_went_out_says_nothing_of_it(
     store: Store, seconds: float, reason: str
 ) -> None:
     world = world_of(store, dict.fromkeys(range(4), NO_ROUTE))  # the last one answers after a second
-    told(world, away=True)
+    play_faults(world, away=True)
     client = Later(world.client._script, world.clock)
     client.late, client.seconds = hotkey(0), seconds
     world.service.dispatcher = replace(world.dispatcher, client=client)
@@ -262,7 +262,7 @@ async def test_what_is_heard_after_a_deadline_says_nothing_of_its_dispatch(store
     world.script = lambda signer, dispatch: (
         replace(honest(signer, dispatch), seconds=5.0) if signer.hotkey == slow else NO_ROUTE
     )
-    told(world, away=True)
+    play_faults(world, away=True)
     returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
     await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
     stored = await of_miners(store)
@@ -323,7 +323,7 @@ async def test_a_deadline_moves_by_each_stall_before_it(store: Store, tmp_path: 
     world = world_of(store, {})
     world.script = lambda signer, dispatch: replace(honest(signer, dispatch), seconds=8.0)
     round_ = await prepared(world)
-    told(world, stalls=(Stall(1.0, 2.5), Stall(4.0, 3.0)))
+    play_faults(world, stalls=(Stall(1.0, 2.5), Stall(4.0, 3.0)))
     returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
     await settle_round(world.store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
     for one in (await of_miners(store)).values():

@@ -59,7 +59,7 @@ def other(column: Column[Any], value: Any, chance: random.Random) -> Any:  # noq
             return f"{value[:-1]}{'1' if value[-1] == '0' else '0'}"
 
 
-async def found_by(tx: Transaction) -> list[str]:
+async def finders_of(tx: Transaction) -> list[str]:
     """Return which of `db check` and replay find something."""
     faults = [fault async for one in checks(tx) for fault in one.faults]
     past = Past()
@@ -90,7 +90,7 @@ async def test_a_change_of_what_records_decide_is_found(store: Store) -> None:
     await three_rounds(store)
     chance, refused = random.Random(45), 0
     async with store.read() as tx:
-        assert await found_by(tx) == []
+        assert await finders_of(tx) == []
     for _ in range(CHANGES):
         with pytest.raises((UndoError, DBAPIError)) as ending:  # noqa: PT012 - the transaction must end by it
             async with store.begin() as tx:
@@ -99,7 +99,7 @@ async def test_a_change_of_what_records_decide_is_found(store: Store) -> None:
                 await tx.connection.execute(text(off))
                 name, change = await change_of(tx, chance)
                 await tx.connection.execute(change)
-                found = await found_by(tx)
+                found = await finders_of(tx)
                 assert found, name
                 raise UndoError
         refused += ending.type is not UndoError

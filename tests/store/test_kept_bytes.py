@@ -34,15 +34,15 @@ async def test_ten_answers_at_their_limits_keep_a_sixth_of_16_mib(store: Store) 
     assert (await replayed(store, 1)).verdict == "equal"
 
 
-async def test_bytes_that_answers_keep_are_told_by_registered_hotkey(store: Store) -> None:
+async def test_bytes_that_answers_keep_are_counted_by_registered_hotkey(store: Store) -> None:
     world = World(store, miners=5, script=FullAnswers())
     await on_virtual_time(world, world.service.one_round())
 
-    async def told(newest: int) -> dict[str, int]:
+    async def bytes_of(newest: int) -> dict[str, int]:
         async with store.read() as tx:
             return await tx.dispatches.kept_bytes(newest)
 
-    first = await told(1)
+    first = await bytes_of(1)
     assert list(first.values()) == sorted(first.values(), reverse=True)
     assert first.keys() == world.signers.keys()
     async with store.read() as tx:
@@ -53,7 +53,7 @@ async def test_bytes_that_answers_keep_are_told_by_registered_hotkey(store: Stor
     gone = next(iter(first))
     world.subnet.deregister(gone)
     await on_virtual_time(world, world.service.one_round())
-    both, second = await told(2), await told(1)
+    both, second = await bytes_of(2), await bytes_of(1)
     assert gone not in both
     assert {hotkey: both[hotkey] - second[hotkey] for hotkey in both} == {h: n for h, n in first.items() if h != gone}
     assert max(second.values()) < min(first.values()) / 10

@@ -107,17 +107,17 @@ def test_what_is_written_meanwhile_waits_for_nothing_and_is_not_in_it(sqlite_url
 
 
 @pytest.mark.parametrize(
-    ("there", "kind", "words"),
+    ("there", "kind", "message"),
     [
         ("backup.sqlite", BackupError, "backup.sqlite exists already; name a new file"),
         ("backup.sqlite.part", BackupError, "backup.sqlite.part exists: another backup or restore runs, or was killed"),
     ],
 )
 def test_a_backup_goes_over_nothing(
-    sqlite_url: str, tmp_path: Path, there: str, kind: type[StoreError], words: str
+    sqlite_url: str, tmp_path: Path, there: str, kind: type[StoreError], message: str
 ) -> None:
     (tmp_path / there).write_bytes(b"dear")
-    with pytest.raises(kind, match=words):
+    with pytest.raises(kind, match=message):
         back_up(sqlite_url, tmp_path / "backup.sqlite")
     assert (tmp_path / there).read_bytes() == b"dear"
 
@@ -143,17 +143,17 @@ def test_a_full_disk_takes_no_backup(store_url: str, tmp_path: Path, room: int) 
         assert [path.name for path in disk.iterdir()] == ["filler"]
 
 
-@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-journal"])
-def test_nothing_is_restored_over_a_store_or_its_log(sqlite_url: str, tmp_path: Path, beside: str) -> None:
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])
+def test_nothing_is_restored_over_a_store_or_its_log(sqlite_url: str, tmp_path: Path, suffix: str) -> None:
     back_up(sqlite_url, tmp_path / "backup.sqlite")
-    (tmp_path / f"other.sqlite{beside}").write_bytes(b"")
+    (tmp_path / f"other.sqlite{suffix}").write_bytes(b"")
     target = sqlite_of(tmp_path / "other.sqlite")
     with (
-        pytest.raises(NotEmptyError, match=f"other.sqlite{beside} exists; with the validator stopped move it away"),
+        pytest.raises(NotEmptyError, match=f"other.sqlite{suffix} exists; with the validator stopped move it away"),
         restoring(tmp_path / "backup.sqlite", target),
     ):
         pytest.fail("something was there")
-    assert (tmp_path / f"other.sqlite{beside}").read_bytes() == b""
+    assert (tmp_path / f"other.sqlite{suffix}").read_bytes() == b""
 
 
 def damaged(file: Path) -> None:
@@ -254,12 +254,15 @@ def test_a_backup_that_cannot_be_restored_is_refused(
     file = tmp_path / "in" / "backup.sqlite"
     file.parent.mkdir()
     back_up(sqlite_url, file)
-    spoil, words = HARMS[harm]
+    spoil, message = HARMS[harm]
     spoil(file)
     target = sqlite_of(tmp_path / "new.sqlite")
     if place == "postgres":
         target = request.getfixturevalue("empty_postgres_url")
-    with pytest.raises(RestoreError, match=f"^Nothing was restored: {file}{words}") as caught, restoring(file, target):
+    with (
+        pytest.raises(RestoreError, match=f"^Nothing was restored: {file}{message}") as caught,
+        restoring(file, target),
+    ):
         pytest.fail("it was taken")
     assert "\n" not in str(caught.value)
     assert ".restoring" not in str(caught.value)

@@ -26,19 +26,19 @@ async def test_a_new_store_belongs_to_the_chain_that_it_is_first_opened_with(sto
 
 
 @pytest.mark.parametrize(
-    ("genesis", "netuid", "words"),
+    ("genesis", "netuid", "message"),
     [
         (OTHER, 7, f"of the chain with genesis {GENESIS}, what answers has genesis {OTHER}; correct"),
         (GENESIS, 8, "of netuid 7, the settings name netuid 8; correct"),
     ],
 )
-async def test_another_chain_or_subnet_is_refused(store: Store, genesis: str, netuid: int, words: str) -> None:
+async def test_another_chain_or_subnet_is_refused(store: Store, genesis: str, netuid: int, message: str) -> None:
     async with store.begin() as tx:
         await adopt_chain(tx, GENESIS, 7, at(1))
     async with store.read() as tx:
-        with pytest.raises(OtherStoreError, match=words):
+        with pytest.raises(OtherStoreError, match=message):
             await require_chain(tx, genesis, netuid)
-    with pytest.raises(OtherStoreError, match=words):
+    with pytest.raises(OtherStoreError, match=message):
         async with store.begin() as tx:
             await adopt_chain(tx, genesis, netuid, at(2))
 
@@ -57,9 +57,9 @@ async def test_a_log_takes_receipts_of_one_hotkey(store: Store) -> None:
         await require_hotkey(tx, another.hotkey)  # nobody's yet
         await open_log(tx, mine, at(1), SeededRandom("log"), 0)
         await require_hotkey(tx, mine.hotkey)
-        words = f"log is signed by {mine.hotkey}, the wallet's hotkey is {another.hotkey}; correct .* name another"
-        with pytest.raises(OtherStoreError, match=words):
+        message = f"log is signed by {mine.hotkey}, the wallet's hotkey is {another.hotkey}; correct .* name another"
+        with pytest.raises(OtherStoreError, match=message):
             await require_hotkey(tx, another.hotkey)
-        with pytest.raises(OtherStoreError, match=words):
+        with pytest.raises(OtherStoreError, match=message):
             await append(tx, another, at(2), "closing", await commitments(tx))
         assert await tx.receipts.count() == 1

@@ -21,7 +21,7 @@ async def next_writer(url: str) -> Store:
                 await asyncio.sleep(0.02)
 
 
-async def asked(store: Store) -> int:
+async def query(store: Store) -> int:
     async with store.read() as tx:
         return await tx.drains.newest()
 
@@ -39,7 +39,7 @@ async def test_what_a_kill_drops_is_rolled_back_and_leaves_no_lock(store_url: st
             await tx.connection.execute(text("INSERT INTO kept VALUES (3)"))
     async with await next_writer(store_url) as after:
         with pytest.raises(StoreError):
-            await asked(store)
+            await query(store)
         await store.close()
         with pytest.raises(StoreLockedError):
             await open_store(store_url, writer=True)

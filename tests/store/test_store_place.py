@@ -66,7 +66,7 @@ def cut_short(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         (moved, "it was moved or deleted"),
         (deleted, "it was moved or deleted"),
@@ -76,12 +76,12 @@ def cut_short(file: Path) -> None:
     ],
 )
 async def test_no_write_goes_into_a_file_that_is_not_at_its_place_or_not_whole(
-    writer: Store, file: Path, fault: Callable[[Path], None], words: str
+    writer: Store, file: Path, fault: Callable[[Path], None], message: str
 ) -> None:
     fault(file)
     before = names(file.parent)
     for attempt in (writer.probe(), writer.lasting(lambda tx: tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32)))):
-        with pytest.raises(StoreDamagedError, match=words) as caught:
+        with pytest.raises(StoreDamagedError, match=message) as caught:
             await attempt
         assert "restore the newest backup" in str(caught.value)
     assert names(file.parent) == before  # no new file was made

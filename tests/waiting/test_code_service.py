@@ -22,7 +22,7 @@ from validator.tasks.goals import MemoryGoals
 from validator.waiting.life_cycle import CODE_KIND, MOST_TRIES, pause_after
 
 
-async def comes_to(world: World, script: CodeScript) -> tuple[CodeCheck, ...]:
+async def judge_round(world: World, script: CodeScript) -> tuple[CodeCheck, ...]:
     await one_round(world)
     async with working(world, ScriptedCodeSandbox(script, world.clock)):
         return await until(world, ended)
@@ -36,7 +36,7 @@ async def test_a_plans_code_is_judged_by_its_tasks_tests_and_paid_in_the_next_ro
         return ScriptedCheck(WHOLE, 5.0)
 
     world = code_world(store)
-    found = await comes_to(world, passes)
+    found = await judge_round(world, passes)
     image = (await frozen_of(store, 0)).runtime_image
     assert {(job.image, job.code, job.tests) for job in jobs} == {(image, CODE, TASK.reference.given("tests"))}
     assert [(one.state, one.reason, one.report, one.attempts) for one in found] == [
@@ -51,7 +51,7 @@ async def test_a_plans_code_is_judged_by_its_tasks_tests_and_paid_in_the_next_ro
 async def test_tests_that_hang_cost_their_own_job_and_are_a_result(store: Store) -> None:
     world = code_world(store)
     hangs = iter((True, False, False))
-    found = await comes_to(world, lambda _: ScriptedCheck(CodeReport(4, 4, 1), 1e9 if next(hangs) else 1.0))
+    found = await judge_round(world, lambda _: ScriptedCheck(CodeReport(4, 4, 1), 1e9 if next(hangs) else 1.0))
     assert {one.state for one in found} == {"done"}
     assert [one.report and one.report.passed for one in sorted(found, key=lambda one: one.score or 0.0)] == [0, 4, 4]
     others = [one.ended_at for one in found if one.report == CodeReport(4, 4, 1) and one.ended_at]
@@ -95,7 +95,7 @@ async def test_a_sandbox_that_cannot_is_asked_again_for_as_long_as_it_takes(stor
 
 async def test_tests_that_judge_nobody_leave_it_inconclusive(store: Store) -> None:
     world = code_world(store)
-    found = await comes_to(world, lambda _: SandboxFailure(Reason.SANDBOX_TESTS, "no test"))
+    found = await judge_round(world, lambda _: SandboxFailure(Reason.SANDBOX_TESTS, "no test"))
     assert {(one.state, one.reason, one.report) for one in found} == {("inconclusive", "sandbox_tests", None)}
     await one_round(world)
     assert (await frozen_of(store, 1)).filled == ()
@@ -109,7 +109,7 @@ async def test_an_error_of_ours_is_given_up_at_last_and_can_be_tried_anew(store:
         raise RuntimeError("a fault of ours")
 
     with structlog.testing.capture_logs() as lines:
-        (found,) = await comes_to(world, broken)
+        (found,) = await judge_round(world, broken)
     assert (found.state, found.reason, found.attempts) == ("inconclusive", "bug_internal", MOST_TRIES)
     assert [line["outcome"] for line in lines if line["event"] == "work_ended"] == ["inconclusive"]
     assert sum(line["event"] == "work_postponed" for line in lines) == MOST_TRIES - 1

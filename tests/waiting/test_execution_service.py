@@ -70,7 +70,7 @@ async def working(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def comes_to(world: World, script: Script, workers: Workers | None = None) -> tuple[Execution, ...]:
+async def execute_all(world: World, script: Script, workers: Workers | None = None) -> tuple[Execution, ...]:
     await one_round(world)
     async with working(world, ScriptedSandbox(script, world.clock), workers):
         return await until(world, ended)
@@ -84,7 +84,7 @@ async def test_a_task_is_run_three_times_and_every_valid_primary_is_compared(sto
         return image(job)
 
     world = world_of(store)
-    found = await comes_to(world, runs)
+    found = await execute_all(world, runs)
     assert [(one.state, one.reason, one.attempts) for one in found] == [("done", Reason.EXECUTION_COMPARED, 1)] * 2
     for one in found:
         assert tuple(result.hotkey for result in one.results) == one.hotkeys
@@ -164,7 +164,7 @@ async def test_an_execution_mark_is_asked_of_everybody_if_the_runs_show_it(
     store: Store, does: Records, event: str
 ) -> None:
     world = world_of(store, forgetting if event == "rerun_fail" else ran, mark=MARK)
-    found = await comes_to(
+    found = await execute_all(
         world, lambda job: ScriptedRun(files_of(job.skill_type, job.nonce, does if job.bundle else {}), seconds=5.0)
     )
     for one in found:
@@ -227,7 +227,7 @@ async def test_what_the_bundle_does_to_its_runs_counts_against_nobody(
     store: Store, script: Callable[[], Script], reason: str
 ) -> None:
     world = world_of(store)
-    found = await comes_to(world, script())
+    found = await execute_all(world, script())
     assert {(one.state, one.reason, one.attempts, one.results) for one in found} == {("inconclusive", reason, 1, ())}
     await one_round(world)
     async with store.read() as tx:
@@ -238,7 +238,7 @@ async def test_what_the_bundle_does_to_its_runs_counts_against_nobody(
 
 
 async def test_a_fail_that_nobody_confirms_counts_against_nobody(store: Store) -> None:
-    found = await comes_to(world_of(store, nobody_ran), image)
+    found = await execute_all(world_of(store, nobody_ran), image)
     assert {(one.state, one.reason, one.results) for one in found} == {
         ("inconclusive", Reason.EXECUTION_UNCONFIRMED, ())
     }

@@ -31,7 +31,7 @@ async def made(url: str) -> None:
         pass
 
 
-def asked(url: str, question: str) -> list[tuple[object, ...]]:
+def executed(url: str, question: str) -> list[tuple[object, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(question)
         return cursor.fetchall() if cursor.description else []
@@ -41,21 +41,21 @@ async def test_a_worker_refuses_a_database_without_a_queue(postgres_url: str) ->
     with pytest.raises(QueueError, match="start the validator with"):
         async with open_jobs(postgres_url, make=False):
             pass
-    assert asked(postgres_url, "SELECT 1 FROM pg_namespace WHERE nspname = 'public_queue'") == []
+    assert executed(postgres_url, "SELECT 1 FROM pg_namespace WHERE nspname = 'public_queue'") == []
 
 
 async def test_the_validator_makes_its_queue_once(postgres_url: str) -> None:
     await made(postgres_url)
     tables = "SELECT oid FROM pg_class WHERE relnamespace = 'public_queue'::regnamespace ORDER BY 1"
-    before = asked(postgres_url, tables)
+    before = executed(postgres_url, tables)
     await made(postgres_url)
-    assert asked(postgres_url, tables) == before != []
+    assert executed(postgres_url, tables) == before != []
 
 
 async def test_the_queue_of_another_version_is_made_anew_by_the_validator_alone(postgres_url: str) -> None:
     await made(postgres_url)
-    asked(postgres_url, "COMMENT ON SCHEMA public_queue IS 'sssa-validator: jobs of waiting work, 0123456789abcdef'")
-    asked(postgres_url, "ALTER TABLE public_queue.procrastinate_jobs DROP COLUMN worker_id")
+    executed(postgres_url, "COMMENT ON SCHEMA public_queue IS 'sssa-validator: jobs of waiting work, 0123456789abcdef'")
+    executed(postgres_url, "ALTER TABLE public_queue.procrastinate_jobs DROP COLUMN worker_id")
     with pytest.raises(QueueError, match="another version"):
         async with open_jobs(postgres_url, make=False):
             pass
@@ -65,10 +65,10 @@ async def test_the_queue_of_another_version_is_made_anew_by_the_validator_alone(
 
 
 async def test_somebody_elses_schema_of_that_name_is_left_alone(postgres_url: str) -> None:
-    asked(postgres_url, "CREATE SCHEMA public_queue; CREATE TABLE public_queue.theirs (a int)")
+    executed(postgres_url, "CREATE SCHEMA public_queue; CREATE TABLE public_queue.theirs (a int)")
     with pytest.raises(QueueError, match="is not ours"):
         await made(postgres_url)
-    assert asked(postgres_url, "SELECT * FROM public_queue.theirs") == []
+    assert executed(postgres_url, "SELECT * FROM public_queue.theirs") == []
 
 
 async def test_the_stores_tables_and_a_copy_know_nothing_of_it(postgres_url: str, empty_sqlite_url: str) -> None:
@@ -88,7 +88,7 @@ async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_
     assert "GRANT" in grants
     role = f"worker_{postgres_url.partition('test_')[2].partition('?')[0]}"
     async with open_store(postgres_url) as store, open_jobs(postgres_url, make=True) as jobs:
-        asked(postgres_url, grants.replace("sssa_worker", role).replace("'…'", "'secret'"))
+        executed(postgres_url, grants.replace("sssa_worker", role).replace("'…'", "'secret'"))
         try:
             world = plain_world(store)
             await one_round(world)
@@ -100,11 +100,11 @@ async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_
                 assert {row.state for row in await until(world, ended)} == {"done"}
             for table in ("rounds", "state_miners", "flags", "salts"):
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                    asked(theirs, f"DELETE FROM {table}")
+                    executed(theirs, f"DELETE FROM {table}")
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                asked(theirs, "SELECT * FROM salts")
+                executed(theirs, "SELECT * FROM salts")
         finally:
-            asked(postgres_url, f"DROP OWNED BY {role}; DROP ROLE {role}")
+            executed(postgres_url, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 async def test_that_role_is_enough_for_code(postgres_url: str) -> None:
@@ -112,7 +112,7 @@ async def test_that_role_is_enough_for_code(postgres_url: str) -> None:
     grants = page.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
     role = f"worker_{postgres_url.partition('test_')[2].partition('?')[0]}"
     async with open_store(postgres_url) as store, open_jobs(postgres_url, make=True) as jobs:
-        asked(postgres_url, grants.replace("sssa_worker", role).replace("'…'", "'secret'"))
+        executed(postgres_url, grants.replace("sssa_worker", role).replace("'…'", "'secret'"))
         try:
             world = code_world(store)
             await one_round(world)
@@ -131,7 +131,7 @@ async def test_that_role_is_enough_for_code(postgres_url: str) -> None:
             async with store.read() as tx:
                 assert set(await tx.code_checks.counts()) == {"done"}
         finally:
-            asked(postgres_url, f"DROP OWNED BY {role}; DROP ROLE {role}")
+            executed(postgres_url, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 async def unjudged(store: Store) -> int:
