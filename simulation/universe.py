@@ -14,9 +14,8 @@ from socket import socket
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from code_world import CODE, STEPS, WHOLE
-from workflow_builders import make_workflow, plan_document
-from workflow_world import signed_answer
+from waiting_world import CODE, STEPS, WHOLE
+from workflow_builders import make_workflow, plan_document, signed_answer
 from world import answer_to, tasks_of_all_types
 
 from simulation.faults import ANSWERS, BRIEF, OWN, Faults

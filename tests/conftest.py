@@ -245,7 +245,7 @@ def place(tmp_path: Path) -> "Place":
 @pytest.fixture(params=["simulated", "sdk", pytest.param("served", marks=pytest.mark.faults), "node"])
 async def build(request: pytest.FixtureRequest, sdk_home: None) -> "AsyncIterator[Build]":
     """Make worlds of each kind for the contract of every `Chain`; a served node's time is real."""
-    from chain_kinds import worlds_of  # noqa: PLC0415 - only tests of chains pay for the SDK
+    from chain_worlds import worlds_of  # noqa: PLC0415 - only tests of chains pay for the SDK
 
     async with worlds_of(request.param) as made:
         yield made

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from code_world import WHOLE, checks_of, three_rounds
 from replays import executed, faults_after
 from sqlalchemy import delete, update
+from waiting_world import WHOLE, checks_of, three_rounds
 
 from validator.protocol.waiting_work import Judged
 from validator.protocol.workflow_run import CodeReport

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 from audit_file import export, fault_of, verified, with_document, with_weights
-from pay_world import PayWorld
-from truths_world import MINERS, TruthsWorld
+from hidden_truths import MINERS, truths_world
+from weights_world import PayWorld
 from world import VALIDATOR, WINDOWS
 
 from validator.audit.explain.miner import explain_miner
@@ -236,7 +236,7 @@ def last_of(path: Path, start: bytes) -> list[bytes]:
 
 async def test_a_part_of_a_log_and_one_without_truths_hold_too(tmp_path: Path) -> None:
     async with open_store(f"sqlite:///{tmp_path}/store.sqlite", create=True) as store:
-        world = TruthsWorld(store)
+        world = truths_world(store)
         world.preparer = replace(world.preparer, schedule=Schedule({"2.0.0": 0}))
         for _ in range(4):
             await world.play()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from audit_file import export, fault_of, lines_of, verified, with_document
-from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
+from hidden_truths import GOALS, SECRET, secret_tasks, truths_world
 
 from validator.audit.log.comparing import compare_files
 from validator.protocol.canonical import canonical_bytes, sha256_hex
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def _make(folder: Path) -> None:
     async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
-        world = TruthsWorld(store)
+        world = truths_world(store)
         for _ in range(ROUNDS):
             await world.play()
         await export(store, folder / "full")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from audit_file import export, forged, lines_of, with_document, with_weights
-from pay_world import PayWorld
+from weights_world import PayWorld
 from world import VALIDATOR
 
 from validator.audit.log.lines import FaultError, Line

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from audit_file import export, with_document
 from builders import V1
-from execution_world import LIAR, end_all, world_of
 from group_rounds import worked_example
+from waiting_world import LIAR, end_all, world_of
 from world import VALIDATOR, one_round
 
 from validator.audit.log.input_check import _executions_fault, input_fault, late_counts

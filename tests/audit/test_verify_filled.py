@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from audit_file import export, with_document
-from code_world import Wrong, code_world, three_rounds, wrong_inputs
+from waiting_world import Wrong, code_world, three_rounds, wrong_inputs
 from world import VALIDATOR, one_round
 
 from validator.audit.log.lines import FaultError

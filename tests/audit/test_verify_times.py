@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from audit_file import export, fault_of, forged, receipts, verified, with_document
 from cli_store import called
-from pay_world import PayWorld
+from weights_world import PayWorld
 from world import World, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log.verify import verify_file

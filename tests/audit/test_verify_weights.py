@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from audit_file import export, lines_of, with_weights
 from explained import HOTKEYS
-from pay_world import BROKEN, FAILING, WITHDRAWN, PayWorld
+from weights_world import BROKEN, FAILING, WITHDRAWN, PayWorld
 from world import VALIDATOR, on_virtual_time
 
 from validator.audit.log.chain import WrongReceiptError

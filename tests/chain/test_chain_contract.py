@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import get_args
 
 import pytest
-from chain_worlds import ME, Break, Build, World
-from subtensor_world import NodeWorld
+from chain_worlds import ME, Build, NodeWorld, World
+from rpc_proxy import Break
 
 from validator.cancellation import within
 from validator.chain.interface import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult

@@ -1,10 +1,8 @@
 """Connection faults other than breaks under a submission: held answers, lost and late heads, cuts."""
 
 import pytest
-from chain_worlds import Build, World
+from chain_worlds import Build, NodeWorld, ServedWorld, World
 from rpc_proxy import ANY, HEADS, SUBMIT, Message, RpcProxy, Rule
-from served_world import ServedWorld
-from subtensor_world import NodeWorld
 
 from validator.chain.interface import ChainError, ChainUnreachableError
 

@@ -16,11 +16,10 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar, cast
 
 import pytest
-from chain_worlds import ME
+from chain_worlds import ME, ServedWorld
 from doctor_kit import Place, findings
 from json_codec import speak_json
 from rpc_proxy import NONCE, SUBMIT, Message
-from served_world import ServedWorld
 from structlog.testing import capture_logs
 from two_endpoints import TROUBLES, EndpointTrouble, TwoEndpoints
 from weights_world import NOWHERE, give_scores

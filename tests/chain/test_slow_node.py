@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from chain_worlds import ME
+from chain_worlds import ME, ServedWorld
 from json_codec import speak_json
-from served_world import ServedWorld
 
 from validator.chain.limits import LIMITS
 from validator.weights.chain_view import ChainReader

@@ -8,10 +8,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from chain_worlds import ME
+from chain_worlds import ME, ServedWorld
 from cli_commands import TREE, commands
 from cli_store import called
-from served_world import ServedWorld
 from subtensor_node import NEWER
 from wallet_files import write_hotkey
 

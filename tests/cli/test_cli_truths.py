@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli_store import called
-from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
+from hidden_truths import GOALS, SECRET, secret_tasks, truths_world
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.workflow_plan import goal_sha256
@@ -36,7 +36,7 @@ def config(tmp_path: Path) -> str:
 
 async def _play(folder: Path) -> None:
     async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
-        await TruthsWorld(store).play()
+        await truths_world(store).play()
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from compose_kit import docker, events, operators_image, tell
-from compose_world import SETTINGS, operated, rounds
+from compose_kit import SETTINGS, docker, events, operated, operators_image, rounds, tell
 from daemon_process import Held
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from compose_kit import Operator, Stack, events, operators_image, tell
-from compose_world import operated, rounds
+from compose_kit import Operator, Stack, events, operated, operators_image, rounds, tell
 from daemon_process import Held, free_port
 from package_files import ROOT
 from prometheus_api import PrometheusApi, sped_up

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 import structlog
 from explained import ASSORTED_ROUNDS, COHORT_ROUNDS, HELD_UP, HOTKEYS, assorted, cohort, stalled
-from pay_world import FAILING, WITHDRAWN, unpaid
 from planned import CYCLE, GOOD, GREEDY, SHAKY, SLOW, judged, planned
+from weights_world import FAILING, WITHDRAWN, unpaid
 from world import World
 
 from validator.store import Store, open_store

@@ -14,8 +14,7 @@ import msgspec
 from explained import ExplainedWorld
 from full_answers import with_emoji
 from planned import GoalsInTurn
-from workflow_builders import make_workflow, plan_document, step
-from workflow_world import ScriptedServices, Try, on_virtual_time
+from workflow_builders import ScriptedServices, Try, make_workflow, on_virtual_time, plan_document, step
 from world import honest
 
 from validator.kinds.assessment.supply import Bundles

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
-from workflow_builders import SERVICE
-from workflow_world import signed_answer
+from workflow_builders import SERVICE, signed_answer
 from world import World
 
 from localnet.library import WINDOWS

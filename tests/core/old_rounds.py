@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from code_world import CAT, CODE, RAG, TASK, judge_all, planner
-from workflow_world import ScriptedServices, Try
+from waiting_world import CAT, CODE, RAG, TASK, judge_all, planner
+from workflow_builders import ScriptedServices, Try
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.export import audit_lines

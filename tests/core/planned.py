@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import msgspec
 from explained import HOTKEYS, NUMBERS, ExplainedWorld
-from workflow_builders import make_workflow, plan_document, step
-from workflow_world import FOREVER, ScriptedServices, Try, on_virtual_time
+from workflow_builders import FOREVER, ScriptedServices, Try, make_workflow, on_virtual_time, plan_document, step
 from world import honest
 
 from validator.kinds.assessment.supply import Bundles

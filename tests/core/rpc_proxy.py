@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, web
-from chain_worlds import Break
 
 SUBMIT: Final = "author_submitAndWatchExtrinsic"
 HEADS: Final = "chain_subscribeNewHeads"
 NONCE: Final = "account_nextIndex"  # the last question before a signature
 ANY: Final = "*"
 
+# Where the connection breaks under a submission; "lost": signed, and no pool ever has it.
+Break = Literal["unsigned", "lost", "pooled", "included", "silent"]
 # Ways in which an endpoint is not well, from its first connection on or from one moment on.
 Trouble = Literal[
     "hangs", "2 s a call", "closes at once", "HTTP 429", "JSON-RPC 429", "-32005", "close 1008", "string error", "null",

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from audit_file import export
-from pay_world import PayWorld
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
+from weights_world import PayWorld
 from world import World, frozen_of, one_round
 
 import validator

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Final, Literal, Self, get_args
 
-from chain_worlds import ME
+from chain_worlds import LIMITS, ME, ServedWorld
 from msgspec.structs import replace
 from node_server import NodeServer
 from rpc_proxy import RpcProxy, Trouble
-from served_world import LIMITS, ServedWorld
 from subtensor_node import Node
 
 from validator.chain.bittensor import BittensorChain

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from dataclasses import replace
 
-import execution_world
+from waiting_world import image as runs_bundle
 
 from validator.daemon.signals import Signals
 from validator.daemon.worker import Outfit, own_name, serve
@@ -21,7 +21,7 @@ def main() -> None:
     url, concurrency, seconds, *kinds = sys.argv[1:]
 
     def image(job: SandboxJob) -> ScriptedRun:
-        return replace(execution_world.image(job), seconds=float(seconds))
+        return replace(runs_bundle(job), seconds=float(seconds))
 
     signals = Signals()
     signals.listen()

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from builders import FILES, trace_files
 from virtual_time import passed
-from workflow_world import ScriptedServices
+from workflow_builders import ScriptedServices
 
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules

@@ -14,7 +14,7 @@ from inline_sqlite import handles
 from state_kit import enter_scores
 from subtensor_node import Node
 from virtual_time import all_wait_for_time, in_the_store, in_threads
-from workflow_world import ScriptedServices
+from workflow_builders import ScriptedServices
 from world import VALIDATOR, few_tasks
 from world import World as Crowd
 

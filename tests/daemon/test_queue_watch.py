@@ -1,7 +1,7 @@
 """Number and age of waiting executions in health and metrics, and the warning if nothing runs them."""
 
 from daemon_kit import running
-from execution_world import plain_world
+from waiting_world import plain_world
 from world import World, on_virtual_time
 
 from validator.daemon.waiting_work import QueueWatch

@@ -11,7 +11,7 @@ from typing import Any
 from audit_file import export
 from daemon_kit import settings_for
 from virtual_time import passed
-from workflow_world import ScriptedServices
+from workflow_builders import ScriptedServices
 from world import World as Crowd
 
 from validator.chain.simulated import SimulatedChain

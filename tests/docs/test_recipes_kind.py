@@ -37,7 +37,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
         import validator.kinds.toy.kind as room
         sys.modules["toy_kind"] = room
         from replays import replayed
-        from toy_world import ToyWorld
+        from toy_miners import ToyWorld
         from world import on_virtual_time
         from validator.audit.explain.round_explanation import explain_round
         from validator.cli.explain import print_round_explanation

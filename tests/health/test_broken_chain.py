@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 from aiohttp import web
+from chain_worlds import ServedWorld
 from doctor_kit import QUICK, FakeNode, Place, findings, listening, node, of_status, site
-from served_world import ServedWorld
 from setups import FILE_SETUPS
 from subtensor_node import NEWER
 

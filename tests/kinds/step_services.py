@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 from bittensor import http_auth
-from workflow_builders import SERVICE, task_document
-from workflow_world import signed_answer
+from workflow_builders import SERVICE, signed_answer, task_document
 
 from validator.kinds.workflow.http import HttpStepClient
 from validator.protocol.signatures import Signer

@@ -9,8 +9,16 @@ import pytest
 from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
-from workflow_builders import PLANNER, WORKFLOW_NONCE, make_plan, make_workflow, step
-from workflow_world import ScriptedServices, Try, on_virtual_time
+from workflow_builders import (
+    PLANNER,
+    WORKFLOW_NONCE,
+    ScriptedServices,
+    Try,
+    make_plan,
+    make_workflow,
+    on_virtual_time,
+    step,
+)
 
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.executor import run_plan

@@ -9,8 +9,7 @@ import pytest
 from builders import V1
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from workflow_builders import make_plan, make_workflow, step
-from workflow_world import FOREVER, ScriptedServices, Try, on_virtual_time
+from workflow_builders import FOREVER, ScriptedServices, Try, make_plan, make_workflow, on_virtual_time, step
 
 from validator.kinds.workflow.executor import run_plan
 from validator.protocol.arithmetic import whole

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from builders import V1
 from step_services import VALIDATOR, Answer, Services, honest, response, step_client, task_at
-from workflow_builders import make_plan, step
-from workflow_world import signed_answer
+from workflow_builders import make_plan, signed_answer, step
 
 from validator.kinds.workflow.executor import run_plan
 from validator.kinds.workflow.http import step_url

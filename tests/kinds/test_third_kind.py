@@ -8,8 +8,8 @@ import pytest
 from audit_file import export
 from replays import replayed
 from toy_kind import TOY, Stamper, ToyExplanation
+from toy_miners import ToyWorld
 from toy_page import outcome_line, print_members, subject, write_toy
-from toy_world import ToyWorld
 from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 
 from validator.audit.documents import round_document

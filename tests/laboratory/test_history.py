@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from audit_file import export
 from cli_store import called
-from pay_world import PayWorld
+from weights_world import PayWorld
 from world import VALIDATOR, WINDOWS
 
 from laboratory.cli.from_history import past_rounds

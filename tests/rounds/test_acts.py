@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from audit_file import receipts
-from pay_world import KIND
 from sqlalchemy import text
 from state_kit import plant_flag
+from weights_world import KIND
 from world import VALIDATOR, World, frozen_of, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.protocol.round import MAX_ACTS, Acts, ClearedFlag, FlagRaised, FlagsCleared

@@ -5,10 +5,22 @@ from pathlib import Path
 
 import pytest
 from audit_file import export
-from code_world import RAG, TASK, WHOLE, checks_of, code_world, ended, entries, judge_all, until, working, worth
 from replays import replayed
 from state_kit import assert_state_follows, reputations_of, windows_of
 from toy_version import TOY, known
+from waiting_world import (
+    RAG,
+    TASK,
+    WHOLE,
+    checks_of,
+    code_world,
+    ended,
+    entries,
+    judge_all,
+    until_checks,
+    working,
+    worth,
+)
 from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log.verify import verify_file
@@ -90,13 +102,13 @@ async def test_an_answer_is_scored_by_its_own_rounds_version(store: Store) -> No
         await one_round(world)
         world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.0.0": 0}))
         async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(HALF), world.clock)):
-            await until(world, ended)
+            await until_checks(world, ended)
         await one_round(world)
         filled = (await frozen_of(store, 1)).filled
         await all_equal(store, 2)
     assert {one.score > 0.65 for one in filled} == {True}
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(HALF), world.clock)):
-        await until(world, ended, 1)
+        await until_checks(world, ended, 1)
     await one_round(world)
     assert {one.score > 0.65 for one in (await frozen_of(store, 2)).filled} == {False}
 

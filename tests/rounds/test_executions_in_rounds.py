@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from audit_file import export
-from execution_world import LIAR, PYTHON, end_all, executions_of, give_up_all, inventing, ran, world_of
 from replays import faults_after, replayed
 from sqlalchemy import update
 from state_kit import assert_state_follows, reputations_of
+from waiting_world import LIAR, PYTHON, end_all, executions_of, give_up_all, inventing, ran, world_of
 from world import VALIDATOR, Script, World, frozen_of, garbage, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log.verify import verify_file

@@ -5,8 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from state_kit import reputations_of, windows_of
-from workflow_builders import make_workflow, plan_document, step
-from workflow_world import ScriptedServices, Try
+from workflow_builders import ScriptedServices, Try, make_workflow, plan_document, step
 from world import VALIDATOR, Planner, World, on_virtual_time, online, prepared
 
 from validator.kinds.workflow.executor import PlanRunner

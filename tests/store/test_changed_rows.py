@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from code_world import three_rounds
 from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, delete, select, text, update
 from sqlalchemy.exc import DBAPIError
+from waiting_world import three_rounds
 
 from validator.audit.replay import Past, replay_round
 from validator.store import Store, Transaction

@@ -4,9 +4,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from pay_world import PayWorld
 from sqlalchemy import update
 from state_kit import plant
+from weights_world import PayWorld
 from world import VALIDATOR, World, on_virtual_time, one_round, online, prepared, tasks_of_all_types
 
 from validator.protocol.reasons import Reason

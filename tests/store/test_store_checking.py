@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from code_world import code_world
 from msgspec import structs
 from msgspec.structs import replace as replace_group
 from recorded import dispatched, grouped, headed, proven
 from sqlalchemy import Column, LargeBinary, delete, insert, select, text, type_coerce, update
 from state_kit import plant
 from task_builders import make_truth
+from waiting_world import code_world
 from world import World, on_virtual_time, one_round, tasks_of_all_types
 
 from validator.protocol.canonical import sha256_hex

@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from code_world import WHOLE, checks_of, code_world, judge_all
-from execution_world import RUNS, plain_world
 from sqlalchemy import and_, delete
 from sqlalchemy.exc import IntegrityError
+from waiting_world import RUNS, WHOLE, checks_of, code_world, judge_all, plain_world
 from world import one_round
 
 from validator.protocol.reasons import Reason

@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import pairwise
 
 import pytest
-from execution_world import ended, plain_world, until
-from execution_world import image as runs_bundle
 from sqlalchemy import Table, delete
+from waiting_world import ended, plain_world, until_executions
+from waiting_world import image as runs_bundle
 from world import World, one_round
 
 from validator.protocol.reasons import Reason
@@ -88,7 +88,7 @@ async def test_what_an_image_does_is_written_down_once(store: Store, working: Wo
     world = plain_world(store)
     await one_round(world)
     async with working(world, ScriptedSandbox(runs_bundle, world.clock)):
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     assert {(one.state, one.reason, one.attempts) for one in found} == {("done", "execution_compared", 1)}
     await one_round(world)
     async with store.read() as tx:
@@ -108,7 +108,7 @@ async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store
 
     await one_round(world)
     async with working(world, ScriptedSandbox(away, world.clock)):
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     assert {(one.state, one.reason, one.attempts, one.detail) for one in found} == {
         ("inconclusive", "sandbox_image", MOST_TRIES, "the bundle: no route")
     }
@@ -130,10 +130,10 @@ async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: W
 
     await one_round(world)
     async with working(world, ScriptedSandbox(sometimes, world.clock)):
-        await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
+        await until_executions(world, lambda every: all(x.attempts == 2 and x.state == "pending" for x in every))
         assert world.board.is_active("sandbox_away")
         away = False
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     assert not world.board.is_active("sandbox_away")
     assert {(one.state, one.attempts) for one in found} == {("done", 3)}
 
@@ -156,7 +156,7 @@ async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, work
         assert world.board.is_active("sandbox_away")
         sandbox.fit = True
         await one_round(world)
-        assert {one.state for one in await until(world, ended)} == {"done"}
+        assert {one.state for one in await until_executions(world, ended)} == {"done"}
     assert not world.board.is_active("sandbox_away")
 
 
@@ -171,10 +171,12 @@ async def test_a_fault_of_ours_ends_no_worker(store: Store, working: Working) ->
 
     await one_round(world)
     async with working(world, ScriptedSandbox(image, world.clock)):
-        found = await until(world, lambda found: all(one.attempts and one.state == "pending" for one in found))
+        found = await until_executions(
+            world, lambda found: all(one.attempts and one.state == "pending" for one in found)
+        )
         assert {(one.reason, one.detail) for one in found} == {("bug_internal", "RuntimeError: a fault of ours")}
         broken = False
-        assert {one.state for one in await until(world, ended)} == {"done"}
+        assert {one.state for one in await until_executions(world, ended)} == {"done"}
 
 
 @pytest.mark.parametrize("table", [bundles, answers])
@@ -184,5 +186,5 @@ async def test_what_is_gone_is_given_up_at_once(store: Store, working: Working, 
     async with store.begin() as tx:
         await tx.connection.execute(delete(table))
     async with working(world, ScriptedSandbox(runs_bundle, world.clock)):
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     assert {(one.state, one.reason) for one in found} == {("inconclusive", "execution_lost")}

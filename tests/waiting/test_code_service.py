@@ -3,10 +3,21 @@
 from itertools import cycle, pairwise
 
 import structlog
-from code_world import CODE, TASK, WHOLE, code_world, ended, entries, killed_in_the_middle, until, working, worth
 from msgspec.structs import replace
 from recorded import grouped
 from replays import replayed
+from waiting_world import (
+    CODE,
+    TASK,
+    WHOLE,
+    code_world,
+    ended,
+    entries,
+    killed_in_the_middle,
+    until_checks,
+    working,
+    worth,
+)
 from workflow_builders import make_workflow
 from world import World, frozen_of, one_round
 
@@ -25,7 +36,7 @@ from validator.waiting.life_cycle import CODE_KIND, MOST_TRIES, pause_after
 async def judge_round(world: World, script: CodeScript) -> tuple[CodeCheck, ...]:
     await one_round(world)
     async with working(world, ScriptedCodeSandbox(script, world.clock)):
-        return await until(world, ended)
+        return await until_checks(world, ended)
 
 
 async def test_a_plans_code_is_judged_by_its_tasks_tests_and_paid_in_the_next_round(store: Store) -> None:
@@ -82,11 +93,11 @@ async def test_a_sandbox_that_cannot_is_asked_again_for_as_long_as_it_takes(stor
 
     await one_round(world)
     async with working(world, ScriptedCodeSandbox(sometimes, world.clock)):
-        (waiting,) = await until(world, lambda found: found[0].attempts == 20 and found[0].state == "pending")
+        (waiting,) = await until_checks(world, lambda found: found[0].attempts == 20 and found[0].state == "pending")
         assert waiting.detail == "no\\u000aroute"
         assert world.board.is_active("code_waits")
         away = False
-        (found,) = await until(world, ended)
+        (found,) = await until_checks(world, ended)
         assert not world.board.is_active("code_waits")
     assert (found.state, found.report, found.attempts) == ("done", WHOLE, 21)
     pauses = [later - earlier for earlier, later in pairwise(tries)]
@@ -117,7 +128,7 @@ async def test_an_error_of_ours_is_given_up_at_last_and_can_be_tried_anew(store:
     async with store.begin() as tx:
         assert await tx.code_checks.retry(found.work_id, world.clock.now())
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
-        (found,) = await until(world, ended)
+        (found,) = await until_checks(world, ended)
     assert found.report == WHOLE
 
 
@@ -126,7 +137,7 @@ async def test_a_crash_is_never_the_end_of_it(store: Store) -> None:
     await one_round(world)
     await killed_in_the_middle(world, CODE_KIND, MOST_TRIES + 1)
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
-        (found,) = await until(world, ended)
+        (found,) = await until_checks(world, ended)
     assert (found.report, found.attempts) == (WHOLE, MOST_TRIES + 2)
 
 
@@ -136,7 +147,7 @@ async def test_what_can_no_longer_be_read_is_said(store: Store) -> None:
     async with store.begin() as tx:
         await grouped(lambda group: replace(group, runs=()))(tx)
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
-        found = await until(world, ended)
+        found = await until_checks(world, ended)
     assert {(one.state, one.reason) for one in found} == {("inconclusive", "code_lost")}
 
 

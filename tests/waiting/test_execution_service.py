@@ -12,8 +12,8 @@ from typing import NoReturn
 import pytest
 from audit_file import export
 from builders import IMAGE
-from code_world import killed_in_the_middle
-from execution_world import (
+from replays import replayed
+from waiting_world import (
     DOES,
     LIAR,
     PYTHON,
@@ -23,13 +23,13 @@ from execution_world import (
     files_of,
     image,
     inventing,
+    killed_in_the_middle,
     nobody_ran,
     plain_world,
     ran,
-    until,
+    until_executions,
     world_of,
 )
-from replays import replayed
 from world import VALIDATOR, World, one_round
 
 from validator.audit.log.verify import verify_file
@@ -73,7 +73,7 @@ async def working(
 async def execute_all(world: World, script: Script, workers: Workers | None = None) -> tuple[Execution, ...]:
     await one_round(world)
     async with working(world, ScriptedSandbox(script, world.clock), workers):
-        return await until(world, ended)
+        return await until_executions(world, ended)
 
 
 async def test_a_task_is_run_three_times_and_every_valid_primary_is_compared(store: Store, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_a_bundle_that_counts_by_time_is_compared_by_families(
     world_of_one = working(world, ScriptedSandbox(ticking, world.clock), at_once=1)
     await one_round(world)
     async with world_of_one:
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     for one in found:
         assert one.report is not None
         assert one.report.files["fs"].stable == stable
@@ -250,7 +250,9 @@ async def test_what_fails_here_is_tried_again_and_ends_with_the_next_round(store
     away = SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no engine")
     await one_round(world)
     async with working(world, ScriptedSandbox(lambda _: away, world.clock)):
-        found = await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
+        found = await until_executions(
+            world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found)
+        )
     assert {one.reason for one in found} == {Reason.SANDBOX_NO_ENGINE}
     assert world.board.is_active("sandbox_away")
     await one_round(world)
@@ -284,10 +286,12 @@ async def test_each_trouble_of_the_engine_has_a_condition_until_it_is_over(
     await one_round(world)
     sandbox = Troubled(image, world.clock)
     async with working(world, sandbox):
-        await until(world, lambda found: world.board.is_active(condition) and all(one.attempts for one in found))
+        await until_executions(
+            world, lambda found: world.board.is_active(condition) and all(one.attempts for one in found)
+        )
         assert [one.condition.name for one in world.board.active()] == [condition]
         sandbox.trouble = False
-        await until(world, ended)
+        await until_executions(world, ended)
         assert world.board.active() == ()
 
 
@@ -311,7 +315,7 @@ async def test_what_a_kill_left_running_ends_once_after_the_next_start(store: St
     async with store.read() as tx:
         assert len(await tx.executions.running()) == 1
     async with working(world, ScriptedSandbox(image, world.clock)):
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     assert {one.state for one in found} == {"done"}
     assert sum(one.attempts for one in found) == 3 + 2
     async with store.read() as tx:
@@ -323,7 +327,7 @@ async def test_an_orderly_stop_puts_a_running_try_back_and_counts_none(store: St
     world = world_of(store)
     await one_round(world)
     async with working(world, ScriptedSandbox(lambda _: ScriptedRun({}, 60.0), world.clock)):
-        await until(world, lambda found: any(one.state == "running" for one in found))
+        await until_executions(world, lambda found: any(one.state == "running" for one in found))
     async with store.read() as tx:
         found = await tx.executions.of_round(0)
     assert {(one.state, one.attempts, one.reason) for one in found} == {("pending", 0, None)}
@@ -334,7 +338,7 @@ async def test_what_kills_the_validator_every_time_is_given_up(store: Store) -> 
     await one_round(world)
     await killed_in_the_middle(world, EXECUTION_KIND, 2 * MOST_TRIES)
     async with working(world, Hanging()):
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     assert {(one.state, one.reason, one.attempts) for one in found} == {("inconclusive", "bug_crash", MOST_TRIES)}
 
 
@@ -362,7 +366,7 @@ async def test_a_try_that_cannot_read_what_it_needs_is_handed_back(
         monkeypatch.setattr(world.store, "lasting", outlasting)
         monkeypatch.setattr(other, "read", away)
         async with working(world, ScriptedSandbox(image, world.clock), tries=other):
-            found = await until(world, ended)
+            found = await until_executions(world, ended)
     assert met
     assert [(one.state, one.attempts) for one in found] == [("done", 1)] * 2
 
@@ -382,7 +386,7 @@ async def test_what_comparing_costs_is_bounded(store: Store, error: Exception, s
     world = world_of(store, inventing)
     await one_round(world)
     async with working(world, ScriptedSandbox(image, world.clock), Failing()):
-        found = await until(world, lambda found: all(one.attempts and one.state == state for one in found))
+        found = await until_executions(world, lambda found: all(one.attempts and one.state == state for one in found))
     assert {one.reason for one in found} == {reason}
 
 
@@ -403,5 +407,5 @@ async def test_a_body_that_retention_took_makes_it_impossible(store: Store) -> N
         for one in await tx.executions.of_round(0):
             assert await tx.executions.retry(one.work_id, world.clock.now())
     async with working(world, ScriptedSandbox(image, world.clock)):
-        found = await until(world, ended)
+        found = await until_executions(world, ended)
     assert {(one.state, one.reason) for one in found} == {("inconclusive", Reason.EXECUTION_LOST)}

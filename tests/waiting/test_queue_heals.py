@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import psycopg
 import pytest
-from execution_world import RUNS, ended, plain_world, until
-from execution_world import image as runs_bundle
 from queue_kit import eventually
 from sqlalchemy import update
+from waiting_world import RUNS, ended, plain_world, until_executions
+from waiting_world import image as runs_bundle
 from world import World, one_round
 
 from validator.protocol.reasons import Reason
@@ -140,7 +140,7 @@ async def test_jobs_that_are_lost_come_again(parts: Parts, postgres_url: str) ->
     execute(postgres_url, "DELETE FROM procrastinate_jobs")
     await parts.sweep.look()
     async with a_worker(parts, postgres_url, ScriptedSandbox(runs_bundle, parts.world.clock)):
-        assert {row.state for row in await until(parts.world, ended)} == {"done"}
+        assert {row.state for row in await until_executions(parts.world, ended)} == {"done"}
 
 
 async def test_jobs_that_come_twice_or_late_do_nothing(parts: Parts, postgres_url: str) -> None:
@@ -160,7 +160,7 @@ async def test_jobs_that_come_twice_or_late_do_nothing(parts: Parts, postgres_ur
         return runs_bundle(job)
 
     async with a_worker(parts, postgres_url, ScriptedSandbox(image, parts.world.clock)):  # type: ignore[arg-type]
-        assert {(row.state, row.attempts) for row in await until(parts.world, ended)} == {("done", 1)}
+        assert {(row.state, row.attempts) for row in await until_executions(parts.world, ended)} == {("done", 1)}
 
         async def all_gone() -> bool:
             return not list(await parts.jobs.app.job_manager.list_jobs_async())
@@ -273,7 +273,7 @@ async def test_a_worker_that_must_stop_at_once_hands_back_what_it_has(parts: Par
     assert {(row.attempts, row.due_at <= parts.world.clock.now()) for row in await rows(parts)} == {(0, True)}
     await parts.sweep.look()
     async with a_worker(parts, postgres_url, ScriptedSandbox(runs_bundle, parts.world.clock)):
-        assert {(row.state, row.attempts) for row in await until(parts.world, ended)} == {("done", 1)}
+        assert {(row.state, row.attempts) for row in await until_executions(parts.world, ended)} == {("done", 1)}
 
 
 async def test_tries_that_outlast_the_grace_time_are_handed_back(parts: Parts, postgres_url: str) -> None:
@@ -289,14 +289,14 @@ async def test_a_worker_that_was_taken_for_lost_begins_anew(parts: Parts, postgr
     await parts.sweep.look()
     async with a_worker(parts, postgres_url, ScriptedSandbox(runs_bundle, parts.world.clock), heartbeat_s=0.1):
         await eventually(parts.is_served)
-        await until(parts.world, ended)
+        await until_executions(parts.world, ended)
         execute(postgres_url, "DELETE FROM procrastinate_workers")
         await eventually(parts.is_served)
         async with parts.store.begin() as tx:
             again = {"state": "pending", "attempts": 0, "ended_at": None, "result": None}
             await tx.connection.execute(update(waiting_work).values(again))
         await parts.sweep.look()
-        assert {row.state for row in await until(parts.world, ended)} == {"done"}
+        assert {row.state for row in await until_executions(parts.world, ended)} == {"done"}
 
 
 async def test_a_validator_without_a_live_worker_says_so(parts: Parts, postgres_url: str) -> None:
@@ -312,7 +312,7 @@ async def test_a_validator_without_a_live_worker_says_so(parts: Parts, postgres_
         await parts.sweep.look()
         ((name, queues, *_),) = await parts.jobs.live()
         assert (name, queues) == ("a", ("executions",))
-        await until(parts.world, ended)
+        await until_executions(parts.world, ended)
     assert not parts.world.board.is_active("workers_away")
 
 

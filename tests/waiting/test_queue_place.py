@@ -7,10 +7,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from code_world import code_world
-from execution_world import ended, image, plain_world, until
 from fork_start import ran
 from test_queue_heals import Parts, a_worker
+from waiting_world import code_world, ended, image, plain_world, until_executions
 from world import one_round
 
 from validator.daemon.exits import Exit
@@ -97,7 +96,7 @@ async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_
             parts = Parts(world, store, jobs, sweep)
             theirs = f"{postgres_url}&options=-crole%3D{role}"
             async with a_worker(parts, theirs, ScriptedSandbox(image, world.clock)):
-                assert {row.state for row in await until(world, ended)} == {"done"}
+                assert {row.state for row in await until_executions(world, ended)} == {"done"}
             for table in ("rounds", "state_miners", "flags", "salts"):
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     executed(theirs, f"DELETE FROM {table}")

@@ -8,10 +8,9 @@ from typing import Any
 
 import aiohttp
 import pytest
-from code_world import checks_of, code_world, entries
 from daemon_process import Miners, Site, free_port, until
-from execution_world import plain_world, running
 from queue_kit import counted, eventually, sweeping, worker_processes
+from waiting_world import checks_of, code_world, entries, plain_world, running
 from world import World, one_round
 
 from validator.protocol.task import Windows

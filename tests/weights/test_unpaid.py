@@ -1,9 +1,9 @@
 """Paid is who could be drawn, over whole rounds and the weights loop, on both databases (SPEC 11, D-23)."""
 
 import pytest
-from pay_world import BROKEN, KIND, PayWorld
 from sqlalchemy import update
 from state_kit import plant_flag, reputations_of
+from weights_world import BROKEN, KIND, PayWorld
 from world import VALIDATOR
 
 from validator.audit.explain.miner import explain_miner

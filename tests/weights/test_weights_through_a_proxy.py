@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import pytest
-from chain_worlds import ME
+from chain_worlds import ME, ServedWorld
 from rpc_proxy import ANY, HEADS, NONCE, SUBMIT, Message, Rule
-from served_world import ServedWorld
 from structlog.testing import capture_logs
 from weights_world import NOWHERE, give_scores
 

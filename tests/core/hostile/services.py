@@ -5,8 +5,7 @@ import random
 
 import msgspec
 from aiohttp import web
-from workflow_builders import SERVICE
-from workflow_world import TEXT, signed_answer
+from workflow_builders import SERVICE, TEXT, signed_answer
 
 from hostile.documents import unterminated
 from hostile.kinds import Made, kind

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from code_world import checks_of, entries, working
 from engine_kit import NOTHING, left_behind, need_engine
 from local_code import GOAL, local_code_world
 from replays import replayed
+from waiting_world import checks_of, entries, working
 from world import frozen_of, one_round
 
 from localnet.executions.local_engine import local_executions

@@ -3,9 +3,9 @@
 import io
 from collections.abc import Iterator
 
-from execution_world import LIAR, end_all, world_of
 from rich.console import Console
 from state_kit import reputations_of
+from waiting_world import LIAR, end_all, world_of
 from world import one_round
 
 from localnet.executions.story import ExecutedMiner, ExecutionStory, execution_story, print_executions, summary, verdict

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from execution_world import RUNS, plain_world
+from waiting_world import RUNS, plain_world
 from world import World, on_virtual_time, tasks_of_all_types
 
 from localnet.executions.local_engine import PatientSource, all_run_again

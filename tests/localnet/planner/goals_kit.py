@@ -5,7 +5,7 @@ import hashlib
 import msgspec
 from builders import V1
 from local_code import LocalServices
-from workflow_world import on_virtual_time
+from workflow_builders import on_virtual_time
 
 from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS

@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
-from code_world import ended, until, working
 from local_code import CONDUCTS, local_code_world
 from runner_kit import judged
+from waiting_world import ended, until_checks, working
 from world import on_virtual_time
 
 from validator.protocol.workflow_run import CodeReport
@@ -31,7 +31,7 @@ async def test_the_local_networks_code_is_judged_and_paid(sqlite_url: str, tmp_p
 
         assert (await on_virtual_time(world, world.service.one_round())).outcome is not None
         async with working(world, ScriptedCodeSandbox(script, world.clock)):
-            found = await asyncio.wait_for(until(world, ended), 60)
+            found = await asyncio.wait_for(until_checks(world, ended), 60)
         assert {one.report for one in found} == {CodeReport(2, 2, 0)}
         assert "def slugify" in jobs[0].code
         assert (await on_virtual_time(world, world.service.one_round())).outcome is not None

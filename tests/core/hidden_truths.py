@@ -1,4 +1,4 @@
-"""A world whose tasks all have a truth worth hiding, on both kinds; for the tests of truths in logs."""
+"""Rounds whose tasks all have a truth worth hiding, on both kinds; for the tests of truths in logs."""
 
 from dataclasses import replace
 from typing import Final
@@ -8,8 +8,7 @@ from builders import FILES
 from explained import NUMBERS, ExplainedWorld
 from msgspec import UNSET
 from planned import AGENT, PLANS, RAG, TRANSFORM, GoalsInTurn, JumpingRunner
-from workflow_builders import plan_document
-from workflow_world import ScriptedServices
+from workflow_builders import ScriptedServices, plan_document
 from world import WINDOWS, answer_to
 
 from validator.kinds.assessment.supply import Bundles
@@ -59,19 +58,18 @@ def secret_tasks() -> list[SourcedTask]:
     return found
 
 
-class TruthsWorld(ExplainedWorld):
+def truths_world(store: Store) -> ExplainedWorld:
     """Rounds of two curated assessments, two canaries and two workflows. Miner 3 says BLOCK, the others ALLOW."""
-
-    def __init__(self, store: Store) -> None:
-        types = (*TYPES, SkillType.DECLARATIVE, SkillType.WORKFLOW)
-        source = MemorySource(secret_tasks())
-        super().__init__(store, source, answer, dict.fromkeys(range(MINERS), types))
-        random = SeededRandom("truths")
-        canaries = Bundles(source, Canaries(random, windows=WINDOWS).make, random)
-        self.preparer = replace(self.preparer, supplies=(canaries, Goals(GoalsInTurn(GOALS), random)))
-        runners = {WORKFLOW.name: JumpingRunner(ScriptedServices(self.clock, {}), self.clock)}
-        self.dispatcher = replace(self.dispatcher, runners=runners)
-        self.planner = plan
+    types = (*TYPES, SkillType.DECLARATIVE, SkillType.WORKFLOW)
+    source = MemorySource(secret_tasks())
+    world = ExplainedWorld(store, source, answer, dict.fromkeys(range(MINERS), types))
+    random = SeededRandom("truths")
+    canaries = Bundles(source, Canaries(random, windows=WINDOWS).make, random)
+    world.preparer = replace(world.preparer, supplies=(canaries, Goals(GoalsInTurn(GOALS), random)))
+    runners = {WORKFLOW.name: JumpingRunner(ScriptedServices(world.clock, {}), world.clock)}
+    world.dispatcher = replace(world.dispatcher, runners=runners)
+    world.planner = plan
+    return world
 
 
 def answer(signer: Signer, dispatch: Dispatch) -> ScriptedReply:

@@ -1,4 +1,4 @@
-"""A world that plays the toy."""
+"""Miners that know the toy, in a world of rounds."""
 
 from typing import Any
 
