@@ -106,5 +106,5 @@ def _named_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         path = place.replace("~", HOME, 1) if place[0] in "/~" else f"{SKILL}/{place.removeprefix('./')}"
         writes = re.search(rf"(?:>|['\"]){re.escape(place)}['\"]?(?:, *['\"][wax]|\)*\.(?:write|touch|mkdir))", text)
         yield "fs", {"op": "write" if writes else "read", "path": path}
-    for words in sorted(set(_COMMAND.findall(text))):
-        yield "process", {"cmd": " ".join(re.findall(r"['\"]([^'\"]+)['\"]", words))}
+    for command in sorted(set(_COMMAND.findall(text))):
+        yield "process", {"cmd": " ".join(re.findall(r"['\"]([^'\"]+)['\"]", command))}

@@ -66,9 +66,9 @@ class LibraryStock:
         """Return shared analyses, which take time once."""
         return pool
 
-    def executions(self, found: Executions) -> Executions:
+    def executions(self, executions: Executions) -> Executions:
         """Return them all."""
-        return found
+        return executions
 
     async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
         """Analyse the library: its short windows leave no time for a first look."""
@@ -111,9 +111,9 @@ class OwnStock:
         """Return shared analyses, each of which takes every miner its time."""
         return TimedAnalyses(pool, self.tasks.pace, clock)
 
-    def executions(self, found: Executions) -> Executions:
+    def executions(self, executions: Executions) -> Executions:
         """Return code's alone: traces of probes do not compare with a run."""
-        return replace(found, sandbox=None, image=UNPUBLISHED, why_not=found.why_not or _NEVER_RUN)
+        return replace(executions, sandbox=None, image=UNPUBLISHED, why_not=executions.why_not or _NEVER_RUN)
 
     async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
         """Do nothing: each is analysed when its turn comes."""

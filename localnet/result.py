@@ -128,7 +128,7 @@ class MinerResult:
 
 @dataclass(frozen=True, slots=True)
 class NetworkResult:
-    """The whole run, as the first validator saw it; of the others the rows on the chain.
+    """The whole run, from the first validator; of the others the rows on the chain.
 
     Attributes:
         rounds: how many ended.

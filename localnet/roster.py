@@ -52,7 +52,7 @@ class Resident:
 def own_tasks_roster(*, goals: bool) -> tuple[Resident, ...]:
     """Return who answers an owner's tasks: more and less thorough miners, and planners where there are `goals`.
 
-    None is broken: what garbage comes to says nothing about a task.
+    None is broken: the result of garbage says nothing about a task.
     """
     crowd: tuple[tuple[Kind, int], ...] = (("thorough", 4), ("partial", 3), ("sloppy", 2), ("lazy", 1), ("slow", 1))
     miners = tuple(Resident(f"{kind}-{number}", kind) for kind, many in crowd for number in range(1, many + 1))

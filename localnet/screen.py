@@ -20,7 +20,7 @@ from validator.store.rows import FlagDetail
 
 
 def print_payout(result: NetworkResult, console: Console) -> None:
-    """Print every miner's weight in every row, and what they come to together."""
+    """Print every miner's weight in every row, and their aggregate."""
     rows, aggregate = result.payout.rows, result.payout.aggregate
     several = len(rows) > 1
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -36,12 +36,12 @@ def print_payout(result: NetworkResult, console: Console) -> None:
             cells = (f"{value:.6f}" for value in (miner.weight, *shares, *paid))
             table.add_row(f"{miner.hotkey[:10]}…", Text(miner.name), *cells)
     console.print(table)
-    for line in told(result) if several else ():
+    for line in payout_sentences(result) if several else ():
         console.print(line, soft_wrap=True)
     console.print()
 
 
-def told(result: NetworkResult) -> list[str]:
+def payout_sentences(result: NetworkResult) -> list[str]:
     """Return in sentences how far the validators are apart, and what paying by all of them changes."""
     rows, payout = result.payout.rows, result.payout
     if payout.spread is None or payout.distance is None:
@@ -174,7 +174,7 @@ def print_result(result: NetworkResult, console: Console, *, cohort: bool = Fals
 
 
 def _print_cohort(result: NetworkResult, console: Console) -> None:
-    """Print what each epoch paid the cohort, and in one sentence what that comes to."""
+    """Print what each epoch paid the cohort, and a sentence about the last epoch."""
     names = {miner.hotkey: miner.name for miner in result.miners}
     table = Table(title="\nWhat the cohort is paid", title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("epoch", "ejected", "the cohort's weight", "that of the ejected"):
@@ -197,10 +197,10 @@ def verdict(result: NetworkResult) -> str:
     if last.ejected:
         paid = "are paid nothing" if last.ejected_weight == 0 else f"hold {last.ejected_weight:.1%} of the weights"
         parts.append(f"the {last.ejected} that were ejected {paid}")
-    if left := members - last.ejected:
-        fair = left / len(result.miners)
+    if remaining := members - last.ejected:
+        fair = remaining / len(result.miners)
         parts.append(
-            f"the {left} of the cohort that were not ejected hold {last.weight - last.ejected_weight:.1%} of the "
+            f"the {remaining} of the cohort that were not ejected hold {last.weight - last.ejected_weight:.1%} of the "
             f"weights; an equal share would be {fair:.1%}"
         )
     return f"In epoch {last.epoch} {', '.join(parts)}."
@@ -274,7 +274,7 @@ def print_next(config: Path, validator: str, console: Console) -> None:
         validator: the program as it was called.
         console: where to.
     """
-    commands = [f"{validator} {words.format(config=config)}" for words, _ in _NEXT]
+    commands = [f"{validator} {command.format(config=config)}" for command, _ in _NEXT]
     width = max(map(len, commands))
     lines = (f"  {command:{width}}  {what}" for command, (_, what) in zip(commands, _NEXT, strict=True))
     console.print("\nWhat to try next:", *lines, sep="\n", soft_wrap=True, markup=False)

@@ -125,7 +125,9 @@ def seats(settings: Settings, seed: str, many: int) -> Sequence[Seat]:
     uri = settings.wallet.uri or _DEFAULT_KEY
     first = Seat(1, settings, Signer.from_uri(uri), SeededRandom(seed))
     others = (
-        Seat(number, _beside(settings, number), Signer.from_uri(f"{uri}//{number}"), SeededRandom(f"{seed}-{number}"))
+        Seat(
+            number, _own_store(settings, number), Signer.from_uri(f"{uri}//{number}"), SeededRandom(f"{seed}-{number}")
+        )
         for number in range(2, many + 1)
     )
     return (first, *others)
@@ -152,7 +154,7 @@ async def seated(
         seat: its private parts.
         world: what it meets.
         director: ends its rounds.
-        others: told of its rounds, too.
+        others: listeners to its rounds, too.
 
     Raises:
         ValidatorError: a part cannot start.
@@ -183,7 +185,7 @@ async def _weights_of_the_last_round(daemon: Daemon, blocks: int) -> None:
         await chain.wait_for_block(number)
 
 
-def _beside(settings: Settings, number: int) -> Settings:
+def _own_store(settings: Settings, number: int) -> Settings:
     """Return settings with a SQLite file next to that of the first validator, or in this folder if it has none."""
     path = parse_url(settings.store.url.reveal()).path or Path("localnet.sqlite")
     url = SecretUrl(f"sqlite:///{path.with_name(f'{path.stem}-{number}{path.suffix}')}")

@@ -63,17 +63,17 @@ def _run(arguments: argparse.Namespace) -> int:
             if arguments.stop_at_first:
                 break
     lines = [ended[seed] for seed in wanted if seed in ended]
-    found = {int(str(line["seed"])): str(line["digest"]) for line in lines if line["error"] is None}
-    return _summary(lines, [] if arguments.quick else _different(found))
+    digests = {int(str(line["seed"])): str(line["digest"]) for line in lines if line["error"] is None}
+    return _summary(lines, [] if arguments.quick else _different(digests))
 
 
-def _different(found: dict[int, str]) -> list[int]:
+def _different(digests: dict[int, str]) -> list[int]:
     """Return the seeds, of every tenth, whose history is another one in another process."""
-    some = [seed for seed in found if seed % _EVERY == 0 and (seed <= BRIEF or seed % 50 == 20)]  # noqa: PLR2004 - no long one
+    some = [seed for seed in digests if seed % _EVERY == 0 and (seed <= BRIEF or seed % 50 == 20)]  # noqa: PLR2004 - no long one
     if not some:
         return []
     again = runner.digests(some, _HASH_SEEDS)
-    return [seed for seed in some if {one[seed] for one in again} != {found[seed]}]
+    return [seed for seed in some if {one[seed] for one in again} != {digests[seed]}]
 
 
 def _summary(lines: Sequence[dict[str, object]], different: Sequence[int]) -> int:

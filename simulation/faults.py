@@ -131,7 +131,7 @@ class Faults:
         self.counts: Counter[str] = Counter()
         self.end: Fault | None = None
         self.cancel: Callable[[], object] = lambda: None
-        self._left = 0
+        self._remaining = 0
 
     def windows(self, kind: str) -> list[Fault]:
         """Return the windows of this kind."""
@@ -164,7 +164,7 @@ class Faults:
 
     def arm(self, end: Fault) -> None:
         """Let a kill wait for its moment."""
-        self.end, self._left = end, int(end.value)
+        self.end, self._remaining = end, int(end.value)
 
     def disarm(self) -> None:
         """Let the life in hand continue."""
@@ -174,8 +174,8 @@ class Faults:
         """Return whether the life ends at this point, where these tables have been written."""
         if self.end is None or self.end.kind != point or (self.end.aim and self.end.aim not in tables):
             return False
-        self._left -= 1
-        if self._left > 0:
+        self._remaining -= 1
+        if self._remaining > 0:
             return False
         self.count(point)
         return True

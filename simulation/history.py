@@ -115,7 +115,7 @@ class History:
             for one in (world.handles, *self._visitors):
                 one.drop()
             self._kept += [loop, task, world, main]
-            self.past.left = True
+            self.past.killed = True
             if (self.universe.folder / "store.sqlite").exists():
                 invariants.look_at_running(self.past, self.universe.folder, allowed=True)
             self._look(whole=False)
@@ -123,8 +123,8 @@ class History:
             return False
         if loop.errors:
             raise SimulationError(loop.errors[0])
-        if left := loop.left():
-            raise SimulationError(f"tasks outlive the stop: {left}")
+        if tasks := loop.unended_tasks():
+            raise SimulationError(f"tasks outlive the stop: {tasks}")
         if not task.cancelled() and (error := task.exception()) is not None:
             if self._begun or not (isinstance(error, StoreError) and self._lately_no_writes(0.0)):
                 raise SimulationError(f"the daemon ended by {type(error).__name__}: {error}") from error
@@ -148,7 +148,7 @@ class History:
         return self._visitors[-1]
 
     def _seen_from_outside(self) -> None:
-        """Raise what chain and miners saw that must not happen."""
+        """Raise the first violation that chain and miners noted."""
         if self.universe.violations:
             raise SimulationError(self.universe.violations[0])
 
@@ -333,7 +333,7 @@ class History:
     @property
     def calm_rounds(self) -> set[int]:
         """Rounds that began when no fault acted any more, in the last life."""
-        return {number for number, at in self.universe.told.started_at.items() if at >= self._calm}
+        return {number for number, at in self.universe.listener.started_at.items() if at >= self._calm}
 
     def calm_epochs(self) -> range:
         """Return the epochs that lie whole in the calm time, but for its first blocks."""

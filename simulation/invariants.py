@@ -29,7 +29,7 @@ _VERIFIED: Final = 2  # the same
 _ENDED: Final = ("settled", "void", "abandoned", "skipped")
 _ENTRIES: Final = 100  # of a window (SPEC 11)
 _GO_ON: Final = 2  # rounds that begin and settle in the calm time, at least
-_TOLD_AFTER: Final = """SELECT l.mechid, l.epoch, l.sequence FROM weight_links l
+_LOGGED_LATE: Final = """SELECT l.mechid, l.epoch, l.sequence FROM weight_links l
     JOIN weight_submissions s ON s.mechid = l.mechid AND s.epoch = l.epoch AND s.state = 'confirmed'
     WHERE l.reason IS NULL AND l.sequence > s.link"""
 
@@ -44,7 +44,7 @@ class Past:
         weights: those that were confirmed, with their blocks.
         entries: of windows, by dispatch.
         running: pieces of work that the last life left as running.
-        left: whether any life did, for whatever reason.
+        killed: whether any life was killed, or left work running.
     """
 
     receipts: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Past:
     weights: dict[int, int] = field(default_factory=dict)
     entries: dict[tuple[int, str, str], float] = field(default_factory=dict)
     running: set[str] = field(default_factory=set)
-    left: bool = False
+    killed: bool = False
 
 
 def require(holds: object, text: str) -> None:
@@ -101,39 +101,41 @@ async def check_whole(history: "History", store: Store) -> None:
 def require_no_open_round(folder: Path) -> None:
     """Require that the round in hand was finished."""
     with opened(folder) as database:
-        left = database.execute("SELECT round_id FROM rounds WHERE state = 'open'").fetchall()
-    require(not left, f"a stop with time enough left round {[row[0] for row in left]} open")
+        rows = database.execute("SELECT round_id FROM rounds WHERE state = 'open'").fetchall()
+    require(not rows, f"a stop with time enough left round {[row[0] for row in rows]} open")
 
 
 def look_at_running(past: Past, folder: Path, *, allowed: bool) -> None:
     """Require that a life left no piece of work as running that it began, unless that is allowed."""
     with opened(folder) as database:
-        found = {row[0] for row in database.execute("SELECT work_id FROM waiting_work WHERE state = 'running'")}
-    require(allowed or found <= past.running, f"after a stop work is still running: {sorted(found - past.running)}")
-    past.running, past.left = found, past.left or bool(found)
+        running = {row[0] for row in database.execute("SELECT work_id FROM waiting_work WHERE state = 'running'")}
+    require(allowed or running <= past.running, f"after a stop work is still running: {sorted(running - past.running)}")
+    past.running, past.killed = running, past.killed or bool(running)
 
 
 def _log_is_clean(history: "History") -> None:
     """No line of the log names a bug, but for what a crash left."""
     for line in history.log:
         reason = str(line.get("reason", ""))
-        bug = reason.startswith("bug_") and (reason != Reason.BUG_CRASH or not history.past.left)
+        bug = reason.startswith("bug_") and (reason != Reason.BUG_CRASH or not history.past.killed)
         if bug or line["log_level"] in ("exception", "error", "critical"):
             raise SimulationError(f"the log has {line}")
 
 
 def _rounds_end_once(history: "History", database: sqlite3.Connection) -> Counter[str]:
-    found = Counter[str]()
-    told = Counter(row[0] for row in database.execute("SELECT round_id FROM receipts WHERE round_id IS NOT NULL"))
+    states = Counter[str]()
+    receipts = Counter(row[0] for row in database.execute("SELECT round_id FROM receipts WHERE round_id IS NOT NULL"))
     rounds = database.execute("SELECT round_id, state FROM rounds ORDER BY round_id").fetchall()
     for place, (round_id, state) in enumerate(rounds):
-        found[state] += 1
+        states[state] += 1
         require(round_id == place, f"round {place} is missing")
-        require(told[round_id] == (state in _ENDED), f"round {round_id} is {state} with {told[round_id]} receipts")
-    require(found["open"] <= 1, f"{found['open']} rounds are open at the same time")
-    twice = [name for name, many in Counter(history.universe.told.ended_rounds).items() if many > 1]
-    require(not twice, f"the end of round {twice} was told twice")
-    return found
+        require(
+            receipts[round_id] == (state in _ENDED), f"round {round_id} is {state} with {receipts[round_id]} receipts"
+        )
+    require(states["open"] <= 1, f"{states['open']} rounds are open at the same time")
+    twice = [name for name, many in Counter(history.universe.listener.ended_rounds).items() if many > 1]
+    require(not twice, f"the end of round {twice} was reported twice")
+    return states
 
 
 def _nothing_is_lost(past: Past, database: sqlite3.Connection) -> None:
@@ -157,7 +159,7 @@ def _nothing_is_lost(past: Past, database: sqlite3.Connection) -> None:
 
 
 def _miners_get_their_due(history: "History", database: sqlite3.Connection, *, calm: bool) -> None:
-    """Hold each dispatch of a settled task against what its miner did.
+    """Compare each dispatch of a settled task with what its miner did.
 
     A right answer in time passes, or its dispatch is void; in the calm time it passes. What is not right does not
     pass. Nothing of a fault of ours enters a window.
@@ -206,8 +208,8 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
     for mechid in MECHANISMS:
         epochs = [epoch for _, one, epoch in sorted(arrived) if one == mechid]
         require(epochs == sorted(epochs), f"mechanism {mechid}: the chain took vectors out of order: {epochs}")
-    late = database.execute(_TOLD_AFTER).fetchall()
-    require(not late, f"told in the log after the epoch's weights were confirmed: {[tuple(row) for row in late]}")
+    late = database.execute(_LOGGED_LATE).fetchall()
+    require(not late, f"in the log only after the epoch's weights were confirmed: {[tuple(row) for row in late]}")
     rows = database.execute("SELECT mechid, block, state, sent, vector FROM weight_submissions").fetchall()
     confirmed = {
         (row["mechid"], row["block"]): json.loads(unsealed(row["sent"].encode()))
@@ -230,7 +232,7 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
 
 
 def _rows_are_compared(history: "History", database: sqlite3.Connection) -> None:
-    """Check that a row that came into force as sent is not said to be another, and the other way round."""
+    """Check that a row that came into force as sent counts as such, and an altered one does not."""
     unlike = history.universe.subnet.unlike
     rows = database.execute("SELECT mechid, block, row_state FROM weight_submissions WHERE state = 'confirmed'")
     for mechid, block, state in rows.fetchall():
@@ -248,9 +250,9 @@ async def _store_is_whole(history: "History", store: Store) -> None:
             require(not one.faults, f"{one.name}: {one.faults}")
         calm = [one for one in await tx.rounds.listing(_GO_ON * 20) if one.round_id in history.calm_rounds]
     require(sum(one.state == "settled" for one in calm) >= _GO_ON, "rounds do not continue after the faults")
-    told = set(history.universe.told.ended_rounds)
-    silent = [one.round_id for one in calm if one.state != "open" and str(one.round_id) not in told]
-    require(not silent, f"the end of rounds {silent} was not told")
+    reported = set(history.universe.listener.ended_rounds)
+    silent = [one.round_id for one in calm if one.state != "open" and str(one.round_id) not in reported]
+    require(not silent, f"the end of rounds {silent} was not reported")
 
 
 async def _windows_are_the_entries(history: "History", store: Store) -> None:

@@ -232,7 +232,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.run_forever()
         return task
 
-    def left(self) -> list[str]:
+    def unended_tasks(self) -> list[str]:
         """Return the tasks that have not ended."""
         return sorted(f"{task.get_coro()!r}" for task in asyncio.all_tasks(self))
 

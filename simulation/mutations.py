@@ -210,9 +210,9 @@ def main() -> None:
     for number, mutation in enumerate(MUTATIONS):
         if arguments.only and number not in arguments.only:
             continue
-        found = first_seed(mutation, arguments.seeds, arguments.jobs)
-        missed += found is None
-        print(f"{number:2} {mutation.name}: {found or f'not found in {arguments.seeds} seeds'}", flush=True)
+        seed = first_seed(mutation, arguments.seeds, arguments.jobs)
+        missed += seed is None
+        print(f"{number:2} {mutation.name}: {seed or f'not found in {arguments.seeds} seeds'}", flush=True)
     sys.exit(int(missed > 0))
 
 
@@ -243,8 +243,8 @@ def first_seed(mutation: Mutation, seeds: int, jobs: int) -> str | None:
         if not results.exists():
             return "the history without faults"
         for line in results.read_text().splitlines():
-            if (found := re.search(r'"seed": (\d+).*"error": "([^"]{1,160})', line)) is not None:
-                return f"seed {found[1]}: {found[2].splitlines()[0]}"
+            if (match := re.search(r'"seed": (\d+).*"error": "([^"]{1,160})', line)) is not None:
+                return f"seed {match[1]}: {match[2].splitlines()[0]}"
     return None
 
 

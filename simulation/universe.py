@@ -320,8 +320,8 @@ class Steps:
         """Hold nothing."""
 
 
-class Told:
-    """A listener that notes which rounds it was told of, in all lives."""
+class Listener:
+    """A listener that notes the starts and ends of rounds, in all lives."""
 
     def __init__(self, time: Time) -> None:
         self._time = time
@@ -360,7 +360,7 @@ class Universe:
         self.seed, self.folder, self.faults, self.time = seed, folder, faults, time
         self.shape = shape = shape_of(seed)
         self.clock, self.own = LoopClock(time), LoopClock(time, wrong=True)
-        self.told = Told(time)
+        self.listener = Listener(time)
         self.honest: set[tuple[str, str]] = set()
         self.ours: set[tuple[str, str]] = set()
         self.wrong: dict[tuple[str, str], str] = {}
@@ -456,7 +456,7 @@ class Universe:
             code=ScriptedCodeSandbox(self._check, self.own),
             handles=handles(loop, self.faults),
             listen=_nowhere,
-            listeners=(self.told,),
+            listeners=(self.listener,),
         )
 
     async def _canary(self, skill_type: SkillType) -> SourcedTask:

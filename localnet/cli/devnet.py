@@ -77,7 +77,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
             min=1,
             max=1_000,
             metavar="N",
-            help="With --tasks: the network's time runs N times faster than on chain; 10 unless told otherwise. "
+            help="With --tasks: the network's time runs N times faster than on chain; the default is 10. "
             "Windows, and what an analysis takes of them, are an Nth. Analyses are made before a round, in real time; "
             "sending, tracing and your own miners take real time within it.",
         ),

@@ -149,11 +149,11 @@ async def _trial(sandbox: ContainerSandbox, image: RuntimeImage) -> str:
     """Run a script that does nothing; return what keeps the engine from running images of here, "" if nothing does."""
     skill_type = SkillType.EXECUTABLE_SCRIPT
     job = SandboxJob(image, skill_type, pack(_TRIAL), _NONCE, probe_values(_NONCE))
-    found = await sandbox.start() or await sandbox.run(job)
-    if isinstance(found, SandboxFailure):
-        return printable(f"{found.reason}: {found.detail}")
-    if found.files.keys() != {f"{name}.jsonl" for name in trace_names(skill_type)} or not found.files["fs.jsonl"]:
-        return printable(f"the image does not run in this engine: {found.log.decode('utf-8', 'replace')[-400:]}")
+    outcome = await sandbox.start() or await sandbox.run(job)
+    if isinstance(outcome, SandboxFailure):
+        return printable(f"{outcome.reason}: {outcome.detail}")
+    if outcome.files.keys() != {f"{name}.jsonl" for name in trace_names(skill_type)} or not outcome.files["fs.jsonl"]:
+        return printable(f"the image does not run in this engine: {outcome.log.decode('utf-8', 'replace')[-400:]}")
     return ""
 
 

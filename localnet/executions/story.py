@@ -60,7 +60,7 @@ class ExecutionStory:
 
 
 async def execution_story(tx: Transaction, residents: Mapping[str, Resident], why_not: str) -> ExecutionStory:
-    """Return what executions came to.
+    """Return the results of the executions.
 
     Args:
         tx: reads.
@@ -117,17 +117,17 @@ def _miner(
 
 HONEST: Final = frozenset({"thorough", "partial"})
 INVENTING: Final = frozenset({"inventing", "pretending", "sleeping"})
-_LEFT: Final = ("miner", "why")
+_LEFT_ALIGNED: Final = ("miner", "why")
 
 
 def print_executions(story: ExecutionStory, console: Console) -> None:
-    """Print who was run again and what that came to; without an engine one line that says so."""
+    """Print whose bundles were run again and the results; without an engine one line that says so."""
     console.print(Text(summary(story)), soft_wrap=True)
     if story.why_not:
         return
     table = Table(title="\nCompared with runs in containers", title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("miner", "passed", "failed", "of canaries passed", "mean entry", "reputation", "why"):
-        table.add_column(column, justify="left" if column in _LEFT else "right")
+        table.add_column(column, justify="left" if column in _LEFT_ALIGNED else "right")
     for miner in sorted(story.miners, key=lambda one: (-one.failed, -one.passed, one.name)):
         if miner.passed or miner.failed:
             table.add_row(*(Text(value) for value in _row(miner)))
@@ -144,8 +144,8 @@ def summary(story: ExecutionStory) -> str:
         return f"No answer was run again ({story.why_not}){unseen}."
     passed, failed = (sum(getattr(miner, name) for miner in story.miners) for name in ("passed", "failed"))
     waiting = story.queued - passed - failed
-    told = f"{passed} did what their traces claim, {failed} did not, {waiting} wait or are inconclusive"
-    return f"{story.queued} answers were to be compared: {told}."
+    counts = f"{passed} did what their traces claim, {failed} did not, {waiting} wait or are inconclusive"
+    return f"{story.queued} answers were to be compared: {counts}."
 
 
 def verdict(miner: ExecutedMiner, story: ExecutionStory) -> str:

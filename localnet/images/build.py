@@ -49,10 +49,10 @@ def compiled(tree: Tree) -> Tree:
         }
 
 
-def _on_disk(file: File, beside: Path) -> Path:
+def _on_disk(file: File, neighbor: Path) -> Path:
     if isinstance(file.content, Path):
         return file.content
-    source = beside.with_suffix(".py")
+    source = neighbor.with_suffix(".py")
     source.write_bytes(file.content)
     return source
 
@@ -153,7 +153,7 @@ def python_image(  # noqa: PLR0913 - each is one thing an image is made of
         cache: where the layer of interpreter and programs is kept; None for the user's cache folder.
 
     Raises:
-        ImageError: this machine's programs do not run where images do, or cannot be told; the text says why.
+        ImageError: this machine's programs do not run where images do, or that cannot be determined; the text says why.
     """
     require_support()
     base = {**interpreter(), **programs(sorted({"sh", *tools}))}
@@ -217,11 +217,11 @@ def _state(tree: Tree) -> str:
     """Return a hash over names, modes, and the size and time of every file: another state is another layer."""
     total = hashlib.sha256(_FORM)
     for name, entry in sorted(tree.items()):
-        found: object = entry
+        content: object = entry
         if isinstance(entry, File) and isinstance(entry.content, Path):
             info = entry.content.stat()
-            found = (str(entry.content), entry.mode, info.st_size, info.st_mtime_ns)
-        total.update(repr((name, found)).encode())
+            content = (str(entry.content), entry.mode, info.st_size, info.st_mtime_ns)
+        total.update(repr((name, content)).encode())
     return total.hexdigest()
 
 

@@ -43,14 +43,14 @@ def require_support(system: str = sys.platform, architecture: str | None = None)
     Raises:
         ImageError: not Linux on x86_64, or a tool is missing; the text says what to do.
     """
-    found = (system, architecture or platform.machine())
-    if found != _SUPPORTED:
+    current = (system, architecture or platform.machine())
+    if current != _SUPPORTED:
         raise ImageError(
-            f"images are made of this machine's own Python, which is for {'/'.join(found)}; sandboxes run "
+            f"images are made of this machine's own Python, which is for {'/'.join(current)}; sandboxes run "
             f"{'/'.join(_SUPPORTED)}: build the Dockerfile that belongs to the image instead"
         )
     if shutil.which("ldd") is None:
-        raise ImageError("ldd is not installed, which tells the shared libraries of a program")
+        raise ImageError("ldd is not installed, which lists the shared libraries of a program")
 
 
 def interpreter() -> Tree:
@@ -82,9 +82,9 @@ def programs(names: Iterable[str]) -> Tree:
     """Return programs of this machine, those that it has, under /bin; /usr/bin is the same folder."""
     tree: dict[str, File | Link] = {"usr/bin": Link("../bin")}
     for name in names:
-        found = shutil.which(name, path="/usr/local/bin:/usr/bin:/bin")
-        if found is not None:
-            tree[f"bin/{name}"] = File(Path(os.path.realpath(found)), 0o755)
+        place = shutil.which(name, path="/usr/local/bin:/usr/bin:/bin")
+        if place is not None:
+            tree[f"bin/{name}"] = File(Path(os.path.realpath(place)), 0o755)
     return tree
 
 
@@ -94,16 +94,16 @@ def libraries(tree: Tree) -> Tree:
     What this machine lacks is left out, as it is here: an extension without its library cannot be imported.
 
     Raises:
-        ImageError: they cannot be told.
+        ImageError: `ldd` cannot list them.
     """
     files = [entry.content for entry in tree.values() if isinstance(entry, File) and isinstance(entry.content, Path)]
-    found: dict[str, File | Link] = {
+    needed: dict[str, File | Link] = {
         name.lstrip("/"): File(Path(os.path.realpath(name)), 0o755) for name in _needed(filter(_is_elf, files))
     }
     cache = Path("/etc/ld.so.cache")
-    if found and cache.is_file():  # how a loader finds libraries outside its own folders
-        found["etc/ld.so.cache"] = File(cache)
-    return found
+    if needed and cache.is_file():  # how a loader finds libraries outside its own folders
+        needed["etc/ld.so.cache"] = File(cache)
+    return needed
 
 
 def _needed(files: Iterable[Path]) -> set[str]:
@@ -111,7 +111,7 @@ def _needed(files: Iterable[Path]) -> set[str]:
     if not listed:
         return set()
     try:
-        told = subprocess.run(  # noqa: S603 - the machine's own files
+        listing = subprocess.run(  # noqa: S603 - the machine's own files
             ["ldd", *listed],  # noqa: S607 - wherever it is
             capture_output=True,
             text=True,
@@ -121,7 +121,7 @@ def _needed(files: Iterable[Path]) -> set[str]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ImageError(f"ldd: {error}") from error
-    return {match[1] for line in told.stdout.splitlines() if (match := _LIBRARY.fullmatch(line.strip()))}
+    return {match[1] for line in listing.stdout.splitlines() if (match := _LIBRARY.fullmatch(line.strip()))}
 
 
 def _library(folder: Path) -> Iterator[Path]:

@@ -1,6 +1,6 @@
 """A registry of images on loopback, for reading: what an engine on this machine pulls by digest.
 
-Engines take plain HTTP from 127.0.0.0/8 without being told to.
+Engines take plain HTTP from 127.0.0.0/8 without a setting.
 """
 
 from types import TracebackType
@@ -71,12 +71,12 @@ class ImageRegistry:
         return web.json_response({}, headers=_VERSION)
 
     async def _manifest(self, request: web.Request) -> web.StreamResponse:
-        found = self._manifests.get((request.match_info["name"], request.match_info["digest"]))
-        return _unknown("MANIFEST_UNKNOWN", "manifest unknown") if found is None else _sent(found)
+        entry = self._manifests.get((request.match_info["name"], request.match_info["digest"]))
+        return _unknown("MANIFEST_UNKNOWN", "manifest unknown") if entry is None else _sent(entry)
 
     async def _blob(self, request: web.Request) -> web.StreamResponse:
-        found = self._blobs.get((request.match_info["name"], request.match_info["digest"]))
-        return _unknown("BLOB_UNKNOWN", "blob unknown to registry") if found is None else _sent(found)
+        entry = self._blobs.get((request.match_info["name"], request.match_info["digest"]))
+        return _unknown("BLOB_UNKNOWN", "blob unknown to registry") if entry is None else _sent(entry)
 
 
 def _sent(blob: Blob) -> web.StreamResponse:

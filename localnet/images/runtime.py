@@ -66,11 +66,11 @@ def program_files() -> Tree:
         f"{FOLDER}/{program}/{name}": File(path) for program in PROGRAMS for name, path in _files(_RUNNER / program)
     }
     for package in PACKAGES:
-        found = importlib.util.find_spec(package)
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.origin is None:
             raise ImageError(f"{package} is not installed, which judges code: `make setup` brings it")
-        place = Path(found.origin)
-        files = _files(place.parent) if found.submodule_search_locations else [("", place)]
+        place = Path(spec.origin)
+        files = _files(place.parent) if spec.submodule_search_locations else [("", place)]
         tree |= {f"{FOLDER}/{package}{f'/{name}' if name else '.py'}": File(path) for name, path in files}
     return {**tree, LINTER: File(Path(linter), 0o755)}
 

@@ -44,7 +44,7 @@ class Alice:
     Args:
         url: a network's name or a websocket url.
         clock: time limits.
-        retrying: told each call that is tried again, and why.
+        retrying: called with each call that is tried again, and why.
         substrate: in place of the SDK's own access to a node: for tests.
 
     Raises:
@@ -122,20 +122,20 @@ class Alice:
         await self._connection.close()
 
     async def _until_taken(self, name: str, call: Any) -> None:
-        told = ""
+        message = ""
         for attempt in range(1, ATTEMPTS + 1):
             result = await self._submitted(name, call)
             error = refusal(result)
             if error is None:
                 return
-            first, told = not told, error_message(error)
+            first, message = not message, error_message(error)
             if error.code not in _LATER:
-                raise CallRefusedError(f"{name}: {told}")
+                raise CallRefusedError(f"{name}: {message}")
             if first:
-                self._retrying(f"{name} is tried again: {told}")
+                self._retrying(f"{name} is tried again: {message}")
             if result.extrinsic_id is None or attempt % _OUT_OF_STEP == 0:  # no block held it, or one is let pass
                 await self._connection.ask("blocks", bt.Client.wait_for_block)
-        raise CallRefusedError(f"{name}: {told}; tried {ATTEMPTS} times")
+        raise CallRefusedError(f"{name}: {message}; tried {ATTEMPTS} times")
 
     async def _submitted(self, name: str, call: Any) -> bt.ExtrinsicResult:
         return await self._connection.ask(
@@ -154,9 +154,9 @@ class Alice:
 
 
 def refusal(result: bt.ExtrinsicResult) -> bt.ChainError | None:
-    """Return why a call came to nothing, None if it did what it says.
+    """Return why a call failed, None if it did what it says.
 
-    Sudo's own part succeeds whatever becomes of the call in it; how that ended is in the event `Sudid` alone.
+    Sudo's own part succeeds even if the call in it fails; how that ended is in the event `Sudid` alone.
     """
     if not result.success:
         return result.error or bt.ChainError(result.message)

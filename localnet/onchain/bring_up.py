@@ -47,7 +47,7 @@ class _Ready(NamedTuple):
 
 
 async def bring_up(options: UpOptions, look: Look, screen: UpScreen, stop: Stop) -> Outcome | None:
-    """Make the subnet ready, run miners and validator until a vector has landed; with `stay` until told to stop.
+    """Make the subnet ready, run miners and validator until a vector has landed; with `stay` until a stop is requested.
 
     Args:
         options: what to bring up.
@@ -62,7 +62,7 @@ async def bring_up(options: UpOptions, look: Look, screen: UpScreen, stop: Stop)
         NothingLandedError: no vector that pays a miner landed in time; the text says the result of the dispatches.
         ValidatorError, OSError: a part cannot start, or the chain refused something, named by its error.
     """
-    clock, found = SystemClock(), list[_Ready]()
+    clock, ready_sides = SystemClock(), list[_Ready]()
     async with AsyncExitStack() as stack:
 
         async def begin() -> None:
@@ -71,13 +71,13 @@ async def bring_up(options: UpOptions, look: Look, screen: UpScreen, stop: Stop)
             own = await asyncio.to_thread(tasks_in, options)
             validator = ready.keys.validator.hotkey
             await serve_miners(ready.settings, ready.keys.miners, validator, options.host, own, clock, stack)
-            found.append(ready)
+            ready_sides.append(ready)
 
         if not await unless_set(stop.requested, begin):
             return None
-        blocks = options.patience(look.block_s, found[0].tempo)
+        blocks = options.patience(look.block_s, ready_sides[0].tempo)
         screen.stage("running the validator")
-        return await _validate(found[0], look.genesis, blocks, screen, stop, stay=options.stay)
+        return await _validate(ready_sides[0], look.genesis, blocks, screen, stop, stay=options.stay)
 
 
 async def _chain_side(options: UpOptions, look: Look, stage: Callable[[str], None], clock: Clock) -> _Ready:
@@ -89,15 +89,15 @@ async def _chain_side(options: UpOptions, look: Look, stage: Callable[[str], Non
         stage("making keys")
         keys = await asyncio.to_thread(keys_in, options.folder, options.miners)
         stage("setting what holds for the whole chain")
-        left = [*await set_all(alice, chain_knobs())]
+        unchanged = [*await set_all(alice, chain_knobs())]
         stage("making a subnet" if known is None else f"looking for subnet {known}")
         netuid = await find_or_make(alice, known, keys.owner.hotkey)
         # Written before the rest, so that a second try continues with this subnet.
         settings = await asyncio.to_thread(settings_in, options, look.url, netuid, tempo)
         stage(f"setting up subnet {netuid}, tempo {tempo}")
-        left += await set_all(alice, subnet_knobs(netuid, tempo))
-        for line in left:
-            stage(f"left as it is: {line}")
+        unchanged += await set_all(alice, subnet_knobs(netuid, tempo))
+        for line in unchanged:
+            stage(f"not changed: {line}")
         await activate(alice, netuid)
         stage("registering")
         for signer in (keys.validator, *keys.miners):
@@ -145,12 +145,12 @@ async def _validate(  # noqa: PLR0913 - the validator, what it is watched for, a
             await daemon.run(stop)
         finally:
             watching.cancel()
-            (found,) = await asyncio.gather(watching, return_exceptions=True)
-        if isinstance(found, asyncio.CancelledError):
+            (watched,) = await asyncio.gather(watching, return_exceptions=True)
+        if isinstance(watched, asyncio.CancelledError):
             return None
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        if isinstance(watched, BaseException):
+            raise watched
+        return watched
 
 
 async def _landed(  # noqa: PLR0913, PLR0917 - see above
@@ -175,4 +175,4 @@ async def _landed(  # noqa: PLR0913, PLR0917 - see above
             if outcome.paid:
                 return outcome
         number = (await world.chain.wait_for_block(number + 1)).number
-    raise NothingLandedError(f"{blocks} blocks have passed; {tally.told()}")
+    raise NothingLandedError(f"{blocks} blocks have passed; {tally.sentence()}")

@@ -81,7 +81,7 @@ class Tally:
         if end.returned is not None:
             self.reasons.update(judged.reason for judged in end.returned.judged.values())
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """Return it as a sentence."""
         counted = ", ".join(f"{many} {reason}" for reason, many in self.reasons.most_common())
         return f"{self.rounds} rounds: {counted or 'no dispatch'}"
@@ -105,7 +105,7 @@ def compared(  # noqa: PLR0913, PLR0917 - the plan, the chain, and who is who
         record: the submission.
         row: the validator's on chain, uid to u16.
         snapshot: who has which uid.
-        tally: what the rounds came to.
+        tally: results of the rounds.
     """
     sent = record.sent or {}
     hotkeys = {neuron.uid: neuron.hotkey for neuron in snapshot.neurons}

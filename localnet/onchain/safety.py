@@ -51,14 +51,14 @@ async def require_development_chain(alice: Alice) -> str:
         ChainUnreachableError: nothing answers, or what does is no subtensor.
     """
     try:
-        found = await alice.query("System", "BlockHash", 0)
+        genesis = await alice.query("System", "BlockHash", 0)
     except ChainUnreachableError:
         raise
     except ChainError as error:
         raise ChainUnreachableError(
             f"what answers at {alice.place} is no node of this chain ({error.detail}); name one's websocket with --url"
         ) from None
-    genesis = str(found).removeprefix("0x").lower()
+    genesis = str(genesis).removeprefix("0x").lower()
     if genesis in _PUBLIC:
         raise NotDevelopmentChainError(f"{alice.place} is {_PUBLIC[genesis]}; name your own node with --url")
     try:

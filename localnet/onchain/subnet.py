@@ -88,15 +88,15 @@ async def set_all(alice: Alice, knobs: Sequence[Knob]) -> Sequence[str]:
         CallRefusedError: one that is required; named by the inner call's error.
         NoSuchCallError: the runtime does not have one that is required.
     """
-    left = []
+    refused = []
     for knob in knobs:
         try:
             await alice.root(knob.call)
         except (CallRefusedError, NoSuchCallError) as error:
             if knob.required:
                 raise
-            left.append(str(error))
-    return left
+            refused.append(str(error))
+    return refused
 
 
 async def find_or_make(alice: Alice, netuid: int | None, owner: str) -> int:
@@ -150,8 +150,8 @@ async def require_ready(alice: Alice, netuid: int, tempo: int) -> None:
         "CommitRevealWeightsEnabled": False,
         "WeightsSetRateLimit": rate_limit(tempo),
     }
-    found = {name: await alice.query("SubtensorModule", name, netuid) for name in wanted}
-    wrong = [f"{name} is {found[name]}, not {value}" for name, value in wanted.items() if found[name] != value]
+    current = {name: await alice.query("SubtensorModule", name, netuid) for name in wanted}
+    wrong = [f"{name} is {current[name]}, not {value}" for name, value in wanted.items() if current[name] != value]
     if wrong:
         raise UnreadySubnetError(f"netuid {netuid}: {'; '.join(wrong)}")
 

@@ -21,7 +21,7 @@ class OwnAnswer:
 
     Attributes:
         round_id, hotkey, role: which one.
-        reason: code of what it came to.
+        reason: code of its result.
         seconds: of the network, from the first byte sent to the last received; None where nothing was sent.
         quality: Q of an assessment, S of a plan (SPEC 6, 12); None of what failed a gate or has no value yet.
         consensus: with the group (SPEC 4); None of what failed a gate.
@@ -68,7 +68,7 @@ class Ledger:
         self._open = {task_id: key for task_id, key in keys.items() if key in self.known}
 
     def ended(self, end: EndedRound) -> None:
-        """Note what its dispatches came to; a round that was not settled came to nothing."""
+        """Note the results of its dispatches; a round that was not settled has none."""
         if end.outcome is None or end.returned is None:
             return
         for group in end.outcome.groups:

@@ -89,12 +89,12 @@ class TimedAnalyses:
         began = self.clock.monotonic()
         analysis = await self.pool.analyse(sha256, files, skill_type, marker)
         due = began + self.pool.seconds(sha256, skill_type, marker) / self.pace.times
-        left = due - self.clock.monotonic()
-        await (self.clock.sleep(left) if left > 0 else asyncio.sleep(0))
+        remaining = due - self.clock.monotonic()
+        await (self.clock.sleep(remaining) if remaining > 0 else asyncio.sleep(0))
         return analysis
 
 
-_TOLD: Final = 20
+_MOST_NAMED: Final = 20
 _RULES: Final = version(CURRENT).rules
 _MEASURES: Final = {
     "pi": "policy_rules",
@@ -129,7 +129,7 @@ class OwnTask:
         skill_type: its type.
         windows: real ones: its own, else the standard ones of its type.
         has_truth: whether it says what is true; of a workflow, whether it has a reference.
-        untold: fields of its truth that its type is measured by and that are null; none without a truth.
+        missing_fields: fields of its truth that its type is measured by and that are null; none without a truth.
     """
 
     name: str
@@ -137,7 +137,7 @@ class OwnTask:
     skill_type: SkillType
     windows: Windows
     has_truth: bool
-    untold: tuple[str, ...] = ()
+    missing_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,12 @@ def read_own_tasks(root: Path, pace: Pace) -> OwnTasks:
         )
     problems = [f"{_shown(one.path, root)}: {problem}" for one in checked for problem in one.problems]
     if problems:
-        more = [f"and {len(problems) - _TOLD} more: validator tasks check lists them"] if problems[_TOLD:] else []
-        raise OwnTasksError("\n".join([*problems[:_TOLD], *more]))
+        more = (
+            [f"and {len(problems) - _MOST_NAMED} more: validator tasks check lists them"]
+            if problems[_MOST_NAMED:]
+            else []
+        )
+        raise OwnTasksError("\n".join([*problems[:_MOST_NAMED], *more]))
     known: dict[Key, OwnTask] = {}
     goals = []
     for one in checked:
@@ -202,8 +206,8 @@ def _assessment(one: CheckedTask, root: Path, task: Task) -> OwnTask:
     kind, truth = task.skill_type, task.truth
     windows = task.windows or _RULES.windows_of(kind)
     measured = [_MEASURES[name] for name, _ in _RULES.types[kind].axes if name in _MEASURES]
-    untold = tuple(field for field in measured if truth is not None and getattr(truth, field) is None)
-    return OwnTask(_shown(one.path, root), one.path, kind, windows, truth is not None, untold)
+    missing_fields = tuple(field for field in measured if truth is not None and getattr(truth, field) is None)
+    return OwnTask(_shown(one.path, root), one.path, kind, windows, truth is not None, missing_fields)
 
 
 def _workflow(one: CheckedTask, root: Path, goal: WorkflowTask) -> OwnTask:
@@ -226,7 +230,7 @@ class OwnSource:
     Args:
         tasks: what there is.
         analyses: makes the analyses.
-        doing: told whose bundle is being analysed.
+        doing: called with the name of the bundle that is being analyzed.
     """
 
     tasks: OwnTasks
@@ -242,15 +246,15 @@ class OwnSource:
     ) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`."""
         usable = self.tasks.of_type(skill_type)
-        found: list[SourcedTask] = []
+        sourced: list[SourcedTask] = []
         for sha256 in await order.rank(skill_type, usable):
-            if len(found) == count:
+            if len(sourced) == count:
                 break
             task = await asyncio.to_thread(_read_again, usable[sha256], sha256)
             if task is not None:
-                found.append(task)
-        await asyncio.gather(*(self._analysed(task, usable[task.task.bundle_sha256].name) for task in found))
-        return [self.tasks.pace.task(task) for task in found]
+                sourced.append(task)
+        await asyncio.gather(*(self._analysed(task, usable[task.task.bundle_sha256].name) for task in sourced))
+        return [self.tasks.pace.task(task) for task in sourced]
 
     async def reachable(self) -> bool:
         """Return True: what is on this machine is always there."""
@@ -277,11 +281,11 @@ async def analysed(sourced: SourcedTask, analyses: Analyser) -> None:
 def _read_again(task: OwnTask, sha256: str) -> SourcedTask | None:
     """Return the task as it is on disk now; None if it is no longer the one that was checked."""
     try:
-        found = read_task(task.path)
+        sourced = read_task(task.path)
     except TaskError as error:
         _log.warning("task_refused", task=task.name, reason=printable(error.detail, 500))
         return None
-    same = (found.task.skill_type, found.task.bundle_sha256) == (task.skill_type, sha256)
+    same = (sourced.task.skill_type, sourced.task.bundle_sha256) == (task.skill_type, sha256)
     if not same:
         _log.warning("task_refused", task=task.name, reason="changed since the start")
-    return found if same else None
+    return sourced if same else None

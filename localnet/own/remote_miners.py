@@ -65,7 +65,7 @@ async def _met(miner: Elsewhere, callers: Sequence[Signer], clock: Clock) -> Gue
 async def _declared(miner: Elsewhere, axon: Axon, caller: Signer, clock: Clock) -> Declaration:
     client = HttpMinerClient(caller, allow_private=True)
     try:
-        hotkey = miner.hotkey or await _asked(client, axon, miner, caller)
+        hotkey = miner.hotkey or await _named_hotkey(client, axon, miner, caller)
         # Its own author named it, and a declaration is small: no process of its own reads it.
         heard = await ask_declaration(client, Here(), clock, hotkey, axon)
     finally:
@@ -75,18 +75,18 @@ async def _declared(miner: Elsewhere, axon: Axon, caller: Signer, clock: Clock) 
     return heard
 
 
-async def _asked(client: HttpMinerClient, axon: Axon, miner: Elsewhere, caller: Signer) -> str:
+async def _named_hotkey(client: HttpMinerClient, axon: Axon, miner: Elsewhere, caller: Signer) -> str:
     """Return the hotkey that a miner names to who does not know it: most refuse what is not bound to theirs."""
     reply = await client.get(Call(caller.hotkey, axon, PATH, b"", DEADLINE_S, limits.MAX_CAPABILITIES_BODY))
     if reply.body is None:
         if reply.status is None:
             raise MinersFileError(f"{_NOBODY} ({reply.reason}) - at `{miner.field}.url`")
-        told = f"status {reply.status}: it answers nobody who does not know its hotkey"
-        raise MinersFileError(f"{told}; name it - at `{miner.field}.hotkey`")
+        status = f"status {reply.status}: it answers only callers that know its hotkey"
+        raise MinersFileError(f"{status}; name it - at `{miner.field}.hotkey`")
     with reply.body as body:
-        said = body.read()
+        raw = body.read()
     try:
-        named = decode_plain(said, limit=limits.MAX_CAPABILITIES_BODY)["hotkey"]
+        named = decode_plain(raw, limit=limits.MAX_CAPABILITIES_BODY)["hotkey"]
     except (JsonError, TypeError, KeyError, msgspec.MsgspecError):
         named = None
     if not isinstance(named, str) or not is_hotkey(named):
@@ -99,5 +99,5 @@ def _refused(miner: Elsewhere, heard: Refused, caller: Signer) -> str:
     if heard.reason is Reason.DEADLINE_CONNECT or (heard.status is None and heard.reason.gate):
         return f"{_NOBODY} ({heard.reason}: {heard.detail}) - at `{where}`"
     status = f"status {heard.status}; answer requests signed by {caller.hotkey}"
-    told = status if heard.reason is Reason.DEADLINE_STATUS else printable(heard.detail)
-    return f"what answers is no miner that counts: {told} - at `{where}`"
+    detail = status if heard.reason is Reason.DEADLINE_STATUS else printable(heard.detail)
+    return f"what answers is no miner that counts: {detail} - at `{where}`"

@@ -122,7 +122,7 @@ _NAME: Final = 200
 _SHORT: Final = 30
 _END: Final = 12  # of a name that is cut: seeded tasks differ in it
 _COUNTS: Final = ("dispatches", "passed", "mean Q", "mean cons.")
-_LEFT: Final = frozenset({"task", "type", "gates failed", "separates"})
+_LEFT_ALIGNED: Final = frozenset({"task", "type", "gates failed", "separates"})
 
 
 def print_own(types: Sequence[TypeResult], tasks: Sequence[TaskResult], console: Console) -> None:
@@ -136,8 +136,8 @@ def print_own(types: Sequence[TypeResult], tasks: Sequence[TaskResult], console:
     table = _table("\nYour tasks", columns)
     for task in tasks:
         numbers = (str(task.given), *_counts(task.counts), _number(task.spread), _number(task.analysis_s))
-        told = "yes" if task.separates else "no"
-        _row(table, _short(printable(task.task, _NAME)), task.skill_type, *numbers, told, _failed(task.counts))
+        separates = "yes" if task.separates else "no"
+        _row(table, _short(printable(task.task, _NAME)), task.skill_type, *numbers, separates, _failed(task.counts))
     console.print(table)
     separating = sum(task.separates for task in tasks)
     console.print(f"\n{separating} of {len(tasks)} tasks tell miners apart.")
@@ -153,7 +153,7 @@ def _short(name: str) -> str:
 def _table(title: str, columns: Sequence[str]) -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(column, justify="left" if column in _LEFT else "right")
+        table.add_column(column, justify="left" if column in _LEFT_ALIGNED else "right")
     return table
 
 

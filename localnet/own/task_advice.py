@@ -8,7 +8,7 @@ from localnet.own.results import Counts, Heard, Why
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 
-_WORDS: Final[Mapping[str, str]] = {
+_AXIS_NAMES: Final[Mapping[str, str]] = {
     "alpha": "verdict",
     "pi": "policy",
     "rho": "injections",
@@ -36,7 +36,7 @@ def advice(  # noqa: PLR0911 - one line for each cause
     """Return the line.
 
     Args:
-        why: what the answers come to.
+        why: verdict on the answers.
         task: whose answers.
         counts: of its dispatches.
         heard: what else is known.
@@ -63,27 +63,27 @@ def advice(  # noqa: PLR0911 - one line for each cause
 
 
 def _in_words(by: tuple[str, ...]) -> str:
-    return ", ".join(_WORDS.get(name, name) for name in by)
+    return ", ".join(_AXIS_NAMES.get(name, name) for name in by)
 
 
 def _by_group(task: OwnTask, by: tuple[str, ...]) -> str:
-    told = f"tells miners apart only by what most of them say ({_in_words(by)})"
+    advice = f"tells miners apart only by what most of them say ({_in_words(by)})"
     if not task.has_truth:
-        return f"{told}: write its truth"
-    return f"{told}: its truth asks for nothing that some of them miss{_untold(task)}"
+        return f"{advice}: write its truth"
+    return f"{advice}: its truth asks for nothing that some of them miss{_missing_fields(task)}"
 
 
 def _equal(task: OwnTask, counts: Counts) -> str:
     score = counts.mean_score or 0.0
-    more = _untold(task)
+    more = _missing_fields(task)
     if score < _LOW:
         return f"everybody scores about {score:.2f}: check whether its truth can be met{more}"
     easy = "nothing in it is hard to see" if score >= _HIGH else "what is missed, everybody misses"
     return f"everybody scores about {score:.2f} by its truth: {easy}{more}"
 
 
-def _untold(task: OwnTask) -> str:
-    return f"; say more in it: {', '.join(task.untold)}" if task.untold else ""
+def _missing_fields(task: OwnTask) -> str:
+    return f"; say more in it: {', '.join(task.missing_fields)}" if task.missing_fields else ""
 
 
 def _late(task: OwnTask, counts: Counts, heard: Heard) -> str:

@@ -1,4 +1,4 @@
-"""Separation of miners by an owner's tasks: what each answer comes to, and how far good and bad ones differ. Pure."""
+"""Separation of miners by an owner's tasks: the result of each answer, and how far good and bad ones differ. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _CAREFUL: Final = frozenset({"thorough", "skilled"})
 def task_result(
     sha256: str, task: OwnTask, answers: Sequence[OwnAnswer], heard: Heard, residents: Mapping[str, Resident]
 ) -> TaskResult:
-    """Return what a task's answers come to.
+    """Return the results of a task's answers.
 
     Args:
         sha256: of the task.
@@ -63,7 +63,7 @@ def task_result(
 
 
 def type_results(tasks: Iterable[TaskResult]) -> tuple[TypeResult, ...]:
-    """Return what the tasks of each type come to, in the specification's order of the types."""
+    """Return the results of each type's tasks, in the specification's order of the types."""
     by_type: dict[SkillType, list[TaskResult]] = defaultdict(list)
     for task in tasks:
         by_type[task.skill_type].append(task)
@@ -81,7 +81,7 @@ def type_results(tasks: Iterable[TaskResult]) -> tuple[TypeResult, ...]:
 
 
 def counts_of(answers: Sequence[OwnAnswer]) -> Counts:
-    """Return what these dispatches came to."""
+    """Return the counts of these dispatches' results."""
     failed = Counter(answer.reason for answer in answers if answer.reason.gate)
     return Counts(
         dispatches=len(answers),
@@ -97,8 +97,8 @@ def _miners(answers: Sequence[OwnAnswer], residents: Mapping[str, Resident]) -> 
     of: dict[str, list[OwnAnswer]] = defaultdict(list)
     for answer in answers:
         of[answer.hotkey].append(answer)
-    found = [_miner(hotkey, residents[hotkey], its) for hotkey, its in of.items() if hotkey in residents]
-    return tuple(sorted(found, key=lambda one: (-(one.mean_score if one.mean_score is not None else -1.0), one.name)))
+    miners = [_miner(hotkey, residents[hotkey], its) for hotkey, its in of.items() if hotkey in residents]
+    return tuple(sorted(miners, key=lambda one: (-(one.mean_score if one.mean_score is not None else -1.0), one.name)))
 
 
 def _miner(hotkey: str, resident: Resident, answers: Sequence[OwnAnswer]) -> MinerOnTask:
@@ -154,8 +154,8 @@ def _why(  # noqa: PLR0911, PLR0913, PLR0917 - one line for each cause, from the
         return "speed"
     if _upside_down(miners):
         return "upside_down"
-    told_by_truth = task.has_truth and not _BY_GROUP.issuperset(by)
-    return "separates" if told_by_truth else "by_group"
+    separated_by_truth = task.has_truth and not _BY_GROUP.issuperset(by)
+    return "separates" if separated_by_truth else "by_group"
 
 
 def _upside_down(miners: Sequence[MinerOnTask]) -> bool:

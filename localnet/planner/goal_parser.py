@@ -41,7 +41,7 @@ class _Reader:
 
     def __init__(self, given: str) -> None:
         self.steps: list[Step] = []
-        self.found: list[str] = []
+        self.collected: list[str] = []
         self._given = given
 
     @property
@@ -51,13 +51,13 @@ class _Reader:
         return self.steps[-1].id
 
     def find(self, subject: str) -> None:
-        self.found.append(self._add("retrieval", "search", {"query": subject, "count": 1}))
+        self.collected.append(self._add("retrieval", "search", {"query": subject, "count": 1}))
 
     def join(self) -> None:
-        if not self.found:
+        if not self.collected:
             raise UnreadableGoalError("there is nothing to join")
-        parts = [_output(step, "text") for step in self.found]
-        self._add("text", "join", {"parts": parts}, *self.found)
+        parts = [_output(step, "text") for step in self.collected]
+        self._add("text", "join", {"parts": parts}, *self.collected)
 
     def summarise(self, sentences: str) -> None:
         last = self.last
@@ -74,7 +74,7 @@ class _Reader:
         self._add("text", "report", {"title": title, "body": body}, self.last)
 
     def read_text(self) -> None:
-        self.found.append(self._add("text", "join", {"parts": [self._given]}))
+        self.collected.append(self._add("text", "join", {"parts": [self._given]}))
 
     def read(self) -> None:
         self._add("transform", "parse_table", {"text": self._given})
@@ -99,8 +99,8 @@ class _Reader:
 def _rows(action: str, **read: Callable[[str], Any]) -> Callable[..., None]:
     """Return an order about the rows that came before; `read` names what the sentence says, and makes values of it."""
 
-    def order(reader: _Reader, *said: str) -> None:
-        reader.of_rows(action, {name: read[name](text) for name, text in zip(read, said, strict=True)})
+    def order(reader: _Reader, *texts: str) -> None:
+        reader.of_rows(action, {name: read[name](text) for name, text in zip(read, texts, strict=True)})
 
     return order
 

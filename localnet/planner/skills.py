@@ -74,9 +74,9 @@ def plan_steps(steps: Sequence[Step], goal: WorkflowGoal, habits: Habits) -> Gra
 def _tool(step: Step, goal: WorkflowGoal, habits: Habits) -> OfferedTool:
     names = (step.action + _PREMIUM, step.action) if habits.premium else (step.action,)
     offered = {(tool.service, tool.action): tool for tool in goal.tools}
-    found = next((offered[step.service, name] for name in names if (step.service, name) in offered), None)
+    tool = next((offered[step.service, name] for name in names if (step.service, name) in offered), None)
     # A goal whose tools lack what its words ask for: the validator will say so.
-    return found or OfferedTool(step.service, step.action, 0.0, 1.0)
+    return tool or OfferedTool(step.service, step.action, 0.0, 1.0)
 
 
 def _node(step: Step, tool: OfferedTool, habits: Habits) -> PlanNode:
