@@ -114,14 +114,14 @@ class Task(NamedTuple):
 
 def tasks() -> list[Task]:
     """Return the written bundles of runtime types, and planted ones of each type in turn."""
-    found = [Task(one.name, one.skill_type, one.packed()) for one in written_bundles() if is_runtime(one.skill_type)]
+    chosen = [Task(one.name, one.skill_type, one.packed()) for one in written_bundles() if is_runtime(one.skill_type)]
     types = [skill_type for skill_type in SkillType if is_runtime(skill_type)]
-    for number in range(max(0, TASKS - len(found))):
+    for number in range(max(0, TASKS - len(chosen))):
         made = make_canary(types[number % len(types)], SeededRandom(f"honest {number}"))
         path = made.task.truth.mark if made.task.truth is not None else None
         mark = signature_digest("fs", {"op": "write", "path": path}) if isinstance(path, str) else None
-        found.append(Task(f"planted-{number}", made.task.skill_type, made.bundle, mark))
-    return found[:TASKS]
+        chosen.append(Task(f"planted-{number}", made.task.skill_type, made.bundle, mark))
+    return chosen[:TASKS]
 
 
 class Machine:
@@ -139,15 +139,15 @@ class Machine:
         limits = replace(SandboxLimits(), cpus=cpus)
         bundle = None if nothing else task.bundle
         async with self._slots:
-            found = await self.sandboxes[kernel].run(
+            result = await self.sandboxes[kernel].run(
                 SandboxJob(self._image, task.skill_type, bundle, NONCE, PROBES, limits)
             )
-        if not isinstance(found, Evidence):
-            sys.exit(f"{task.name}: {found}")
-        if found.ended is not Ended.BY_ITSELF or found.exit_code:
-            log = found.log.decode("utf-8", "replace")[-1000:]
-            sys.exit(f"{task.name} in {kernel}: ended {found.ended}, code {found.exit_code}: {log}")
-        return run_of(pack(found.files), task)
+        if not isinstance(result, Evidence):
+            sys.exit(f"{task.name}: {result}")
+        if result.ended is not Ended.BY_ITSELF or result.exit_code:
+            log = result.log.decode("utf-8", "replace")[-1000:]
+            sys.exit(f"{task.name} in {kernel}: ended {result.ended}, code {result.exit_code}: {log}")
+        return run_of(pack(result.files), task)
 
     async def on_host(self, task: Task) -> ExecutionRun:
         """Run the bundle by the tracer alone."""
@@ -182,7 +182,7 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
     miners |= {"host, pinned": await pinned(machine, task), "host": await machine.on_host(task)}
     if FAKETIME is not None:
         miners["host, 400 days later"] = await later(task)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for kernel, runs in validators.items():
         answers = [TracedAnswer(name, run.probes, run.signatures) for name, run in miners.items()]
         mark = None if task.mark is None else ("fs", task.mark)
@@ -190,14 +190,14 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
             version("1.0.0"), runs, answers, probes={}, mark=mark, made_here=True, digitless=DIGITLESS.__getitem__
         )
         if result.inconclusive is not None:
-            found[f"inconclusive ({result.inconclusive})"] += len(answers)
+            counts[f"inconclusive ({result.inconclusive})"] += len(answers)
         for one in result.answers:
             across = one.hotkey.startswith("gVisor") != (kernel == "runsc")
-            found[f"{one.event or 'no event'}, {'another kernel' if across else 'the same kernel'}"] += 1
-            found["differences in S"] += sum(len(file.missing) for file in one.files.values())
+            counts[f"{one.event or 'no event'}, {'another kernel' if across else 'the same kernel'}"] += 1
+            counts["differences in S"] += sum(len(file.missing) for file in one.files.values())
             if one.event == "rerun_fail":
                 print(f"FAIL {task.name}: {one.hotkey} at a validator in {kernel}: {', '.join(one.faults)}")
-    return found
+    return counts
 
 
 async def later(task: Task) -> ExecutionRun:
@@ -210,10 +210,10 @@ async def later(task: Task) -> ExecutionRun:
             env=os.environ | LATER,
             stdout=asyncio.subprocess.PIPE,
         )
-        found, _ = await process.communicate()
+        out, _ = await process.communicate()
     if process.returncode:
         sys.exit(f"{task.name} later: code {process.returncode}")
-    return run_of(found, task)
+    return run_of(out, task)
 
 
 def trace_later(bundle: str, skill_type: str) -> None:
@@ -254,9 +254,9 @@ async def measure(image: RuntimeImage) -> bool:
         print(f"{at + 1} of {len(chosen)}", end="\r", file=sys.stderr)
     print(f"{len(chosen)} bundles: {dict(sorted(total.items()))}")
     for task in odd:
-        found = await compared(machine, task, nothing[task.skill_type])
-        total += found
-        print(f"{task.name}: {dict(sorted(found.items()))}")
+        counts = await compared(machine, task, nothing[task.skill_type])
+        total += counts
+        print(f"{task.name}: {dict(sorted(counts.items()))}")
     for sandbox in machine.sandboxes.values():
         await sandbox.close()
     return any(name.startswith("rerun_fail") for name in total)

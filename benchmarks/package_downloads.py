@@ -52,11 +52,13 @@ def _local(package: Package, folder: Path) -> Package:
 
 
 def _downloaded(package: Package, reference: Reference, folder: Path) -> Path:
-    words, sign = (_PIP, "==") if reference.kind == "pypi:" else (_NPM, "@")
-    done = subprocess.run([*words, str(folder), f"{reference.name}{sign}{reference.version}"], cwd=folder, check=False)
+    command, sign = (_PIP, "==") if reference.kind == "pypi:" else (_NPM, "@")
+    done = subprocess.run(
+        [*command, str(folder), f"{reference.name}{sign}{reference.version}"], cwd=folder, check=False
+    )
     archive = next(folder.iterdir(), None)
     if done.returncode or archive is None:
-        raise TaskError(f"`{package.name}`: `{words[0]}` failed")
+        raise TaskError(f"`{package.name}`: `{command[0]}` failed")
     sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
     if package.artifact is None or sha256 != package.artifact.sha256:
         raise TaskError(f"`{package.name}`: the archive hashes to {sha256}")

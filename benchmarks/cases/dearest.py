@@ -2,7 +2,7 @@
 
 Every kind of hostility that is a body, as the answer of a content type (at most 4 MiB) and of a runtime type's primary
 (traces of at most 16 MiB), and the dearest legal answer, each in its own process that has loaded what a worker
-has. The dearest ones are told as they are found.
+has. The most expensive ones are printed.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ def cases() -> Iterator[Case]:
     yield Case(
         "memory of the dearest answer",
         "MiB",
-        lambda: max(cost.memory for group in _TYPES for cost in _told(group, "memory")),
+        lambda: max(cost.memory for group in _TYPES for cost in _most_expensive(group, "memory")),
         demand=f"≤ {_MEMORY}",
         runs=1,
         warm_up=0,
@@ -66,10 +66,10 @@ def cases() -> Iterator[Case]:
 
 
 def _most_cpu(group: str) -> float:
-    return max(cost.cpu_s for cost in _told(group, "cpu_s"))
+    return max(cost.cpu_s for cost in _most_expensive(group, "cpu_s"))
 
 
-def _told(group: str, by: str) -> list[Cost]:
+def _most_expensive(group: str, by: str) -> list[Cost]:
     """Return what the group's answers cost, the dearest of them printed."""
     costs = sorted((each for each in _costs() if each.group == group), key=attrgetter(by), reverse=True)
     for each in costs[:_SHOWN]:

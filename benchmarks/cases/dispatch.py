@@ -45,8 +45,8 @@ def cases(runs: Mapping[int, int] = _RUNS) -> Iterator[Case]:
     many_descriptors()
     axons()
     for many, often in runs.items():
-        yield from _beside(f"{many:,} calls", partial(ours, many), many, often, _DEMANDS.get(many, ""))
-        yield from _beside(f"{many:,} dispatches, marked and stored", partial(dispatched, many), many, often)
+        yield from _compared(f"{many:,} calls", partial(ours, many), many, often, _DEMANDS.get(many, ""))
+        yield from _compared(f"{many:,} dispatches, marked and stored", partial(dispatched, many), many, often)
         yield Case(
             f"{many:,} calls, {_FRESH}",
             "/s",
@@ -58,14 +58,14 @@ def cases(runs: Mapping[int, int] = _RUNS) -> Iterator[Case]:
     yield from _in_flight(max(runs))
 
 
-def _beside(
+def _compared(
     what: str, play: Callable[[], Coroutine[Any, Any, Turn]], many: int, runs: int, demand: str = ""
 ) -> Iterator[Case]:
     own, fresh = _Turns(play), _Turns(partial(bare, many))
     yield Case(what, "/s", own.rate, fresh.rate, _FRESH, demand, runs)
     for figure, unit, of in (("cpu_us", "µs", "CPU of each"), ("beyond_ms", "ms", "beyond the slowest answer")):
-        taken, beside = own.again(figure, runs), fresh.again(figure, runs)
-        yield Case(f"{what}: {of}", unit, taken, beside, _FRESH, runs=runs, warm_up=0)
+        taken, floor = own.again(figure, runs), fresh.again(figure, runs)
+        yield Case(f"{what}: {of}", unit, taken, floor, _FRESH, runs=runs, warm_up=0)
 
 
 def _in_flight(many: int) -> Iterator[Case]:

@@ -43,11 +43,11 @@ def cases() -> Iterator[Case]:
             url = age(path, rounds, MINERS)
             asyncio.run(play(url, 1))
             yield from _library(url, path, rounds)
-            words = ("explain", _WHO, "--round", str(rounds), "--config", str(write_config(folder, url)))
+            arguments = ("explain", _WHO, "--round", str(rounds), "--config", str(write_config(folder, url)))
             yield Case(
                 f"`explain MINER --round N`, whole process, {rounds:,} rounds",
                 "s",
-                partial(command_cpu_s, (*PROGRAM, *words)),
+                partial(command_cpu_s, (*PROGRAM, *arguments)),
                 partial(command_cpu_s, PYTHON),
                 "`python -c pass`",
                 "flat",
@@ -65,7 +65,7 @@ def _library(url: str, path: Path, rounds: int) -> Iterator[Case]:
         yield Case(
             f"{what}, {rounds:,} rounds",
             "ms",
-            partial(_asked, url, ask),
+            partial(_query_ms, url, ask),
             partial(_bare, path, rounds),
             "the round's bare rows",
             "flat",
@@ -73,7 +73,7 @@ def _library(url: str, path: Path, rounds: int) -> Iterator[Case]:
         )
 
 
-def _asked(url: str, ask: Callable[[Transaction], Any]) -> float:
+def _query_ms(url: str, ask: Callable[[Transaction], Any]) -> float:
     """Return the milliseconds of one answer; the connection is open."""
     return 1e3 * asyncio.run(_seconds(url, ask))
 

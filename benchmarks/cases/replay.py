@@ -29,5 +29,5 @@ def _replay(url: str) -> None:
 
 async def _replayed(url: str) -> None:
     async with open_store(url) as store:
-        found = [one.verdict async for one in replay_rounds(store, range(ROUNDS))]
-    assert found == ["equal"] * ROUNDS
+        verdicts = [one.verdict async for one in replay_rounds(store, range(ROUNDS))]
+    assert verdicts == ["equal"] * ROUNDS

@@ -97,7 +97,7 @@ def cases() -> Iterator[Case]:
         called("attestation", "export", BUNDLE, "--out", str(document), "--config", str(settings))
         ours = stack.enter_context(_running(*PROGRAM, "serve", "--config", str(settings)))
         bare = stack.enter_context(_running(*PYTHON[:1], "-c", _BARE, str(document)))
-        etag = re.search(rb"ETag: (\S+)", _asked(socket.create_connection(ours[1]), b"")[0])
+        etag = re.search(rb"ETag: (\S+)", _response(socket.create_connection(ours[1]), b"")[0])
         known = b"If-None-Match: %b\r\n" % etag[1] if etag else b""
         for what, header in (("read", b""), ("read that the reader has", known)):
             yield Case(
@@ -181,7 +181,7 @@ def _beyond_ms(readers: tuple[str, int] | None) -> float:
     return median(rounds.beyond_ms)
 
 
-def _asked(connection: socket.socket, header: bytes) -> tuple[bytes, bytes]:
+def _response(connection: socket.socket, header: bytes) -> tuple[bytes, bytes]:
     with connection:
         connection.sendall(_request(header))
         return _answer(connection)
@@ -222,10 +222,10 @@ def _large_round() -> RoundDocument:
 
 
 def _wide(task: TaskDocument, members: int) -> TaskDocument:
-    found = [task.dispatches[number % len(task.dispatches)] for number in range(members)]
+    members_of = [task.dispatches[number % len(task.dispatches)] for number in range(members)]
     named = (
         one if number < len(task.dispatches) else msgspec.structs.replace(one, hotkey=f"{one.hotkey[:40]}{number:08}")
-        for number, one in enumerate(found)
+        for number, one in enumerate(members_of)
     )
     return msgspec.structs.replace(task, dispatches=tuple(named))
 

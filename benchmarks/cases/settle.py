@@ -62,7 +62,7 @@ async def _seconds(url: str, snapshot: MetagraphSnapshot, mechid: int, kinds: tu
             basis = await basis_of(tx, _NETUID, mechid, snapshot.epoch, snapshot.block)
             vector = plan_vector(basis, snapshot, VALIDATOR.hotkey, kinds)
             if not vector.positive or await log.vector(tx, snapshot, basis, vector, None) is None:
-                raise RuntimeError("nobody is paid, or nothing was told")
+                raise RuntimeError("nobody is paid, or nothing was logged")
         return time.process_time() - began
 
 

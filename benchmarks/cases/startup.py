@@ -47,11 +47,11 @@ def cases() -> Iterator[Case]:
         yield _case(_VERIFY.format(log=log).split(), "")
 
 
-def _case(words: Sequence[str], demand: str, settings: Sequence[str] = ()) -> Case:
+def _case(command: Sequence[str], demand: str, settings: Sequence[str] = ()) -> Case:
     return Case(
-        " ".join(Path(word).name for word in words),
+        " ".join(Path(word).name for word in command),
         "s",
-        partial(command_cpu_s, (*PROGRAM, *words, *settings)),
+        partial(command_cpu_s, (*PROGRAM, *command, *settings)),
         partial(command_cpu_s, PYTHON),
         "`python -c pass`",
         demand,

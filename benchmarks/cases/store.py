@@ -22,14 +22,14 @@ def cases() -> Iterator[Case]:
     yield _size("a round of six real bundles, four with a marker: bundles", "KB", table, sent, "all that were sent")
 
 
-def _of_a_round(database: str, found: Sizes) -> Iterator[Case]:
+def _of_a_round(database: str, sizes: Sizes) -> Iterator[Case]:
     of_a_round = f"a round of 60 answers, 64 miners, {database}"
-    for name, size in sorted(found.tables.items(), key=lambda one: -one[1]):
+    for name, size in sorted(sizes.tables.items(), key=lambda one: -one[1]):
         if size >= _LEAST:
             kept = "until its retention ends" if name in PASSING else "permanently"
             yield _size(f"{of_a_round}: {name}, {kept}", "KB", size / _KB)
-    kept_kb = sum(size for name, size in found.tables.items() if name not in PASSING) / _KB
-    floor_kb, what, year = found.floor / _KB, "its documents, zstd -19 over all rounds", _YEAR * _KB / _GB
+    kept_kb = sum(size for name, size in sizes.tables.items() if name not in PASSING) / _KB
+    floor_kb, what, year = sizes.floor / _KB, "its documents, zstd -19 over all rounds", _YEAR * _KB / _GB
     yield _size(f"{of_a_round}: all that is permanent", "KB", kept_kb, floor_kb, what, "≤ 110")
     yield _size(f"a year at a round per ten minutes, {database}", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")
 
@@ -37,5 +37,5 @@ def _of_a_round(database: str, found: Sizes) -> Iterator[Case]:
 def _size(  # noqa: PLR0913, PLR0917 - a case and its floor
     case: str, unit: str, value: float, floor: float | None = None, floor_is: str = "", demand: str = ""
 ) -> Case:
-    said = None if floor is None else partial(float, floor)
-    return Case(case, unit, partial(float, value), said, floor_is, demand, runs=1, warm_up=0)
+    floor_of = None if floor is None else partial(float, floor)
+    return Case(case, unit, partial(float, value), floor_of, floor_is, demand, runs=1, warm_up=0)

@@ -19,8 +19,8 @@ def chosen(names: Sequence[str], only: str) -> list[str]:
     Raises:
         UnknownBenchmarkError: naming what is none, and what there is.
     """
-    asked = [name.strip() for name in only.split(",") if name.strip()]
-    strange = [name for name in asked if name not in names]
+    wanted = [name.strip() for name in only.split(",") if name.strip()]
+    strange = [name for name in wanted if name not in names]
     if strange:
         raise UnknownBenchmarkError(f"ONLY={','.join(strange)}: there are {', '.join(names)}")
-    return asked or list(names)
+    return wanted or list(names)

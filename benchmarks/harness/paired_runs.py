@@ -15,7 +15,7 @@ def measure(name: str, case: Case) -> Row:
         for figures, run in both if turn % 2 else reversed(both):
             gc.collect()
             figures.append(run())
-    counted, beside = values[case.warm_up :], floors[case.warm_up :]
-    value, floor = median(counted), median(beside) if beside else None
+    counted, floor_values = values[case.warm_up :], floors[case.warm_up :]
+    value, floor = median(counted), median(floor_values) if floor_values else None
     ratio = value / floor if floor else None
     return Row(name, case.case, value, case.unit, floor, ratio, min(counted), max(counted))

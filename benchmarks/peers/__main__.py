@@ -23,7 +23,7 @@ _RUNS: Final = {60: 11, 300: 5, 1_000: 3}
 
 
 class Dendrite:
-    """A process of that Python, which makes calls when it is told to."""
+    """A process of that Python, which makes calls on request."""
 
     def __init__(self, python: str) -> None:
         ports = [str(axon.port) for axon in axons()]
@@ -35,7 +35,7 @@ class Dendrite:
     def turn(self, many: int) -> Turn:
         """Let it make so many calls at once."""
         if self._process.stdin is None:
-            raise RuntimeError("it cannot be told")
+            raise RuntimeError("it has no standard input")
         print(many, file=self._process.stdin, flush=True)
         return Turn(*map(float, self._line().split()))
 

@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Figures:
-    """Return what a run comes to.
+    """Return the figures of a run.
 
     Raises:
         RefusedError, ValidatorError: a step failed.
@@ -77,8 +77,8 @@ def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Fi
     write_sown(sown, tasks)
     with progress("measuring", len(sown)) as step:
         packages, by_analyser, measured = measure(sown, skills, step)
-    found = network(work, tasks, chosen.rounds, chosen.pace) if chosen.rounds else None
-    return Figures(measured_now, SEED, packages, by_analyser, measured, found)
+    finders = network(work, tasks, chosen.rounds, chosen.pace) if chosen.rounds else None
+    return Figures(measured_now, SEED, packages, by_analyser, measured, finders)
 
 
 def document(figures: Figures) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def document(figures: Figures) -> dict[str, Any]:
         "reference": {
             shapes: {
                 "faults": [one._asdict() for one in measured.seen],
-                "beside": [one._asdict() for one in measured.beside],
+                "unplanted_findings": [one._asdict() for one in measured.unplanted_findings],
                 "follow": measured.follow,
             }
             for shapes, measured in figures.measured.items()

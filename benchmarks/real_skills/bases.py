@@ -40,7 +40,7 @@ class RefusedError(Exception):
     """A step failed, or a hash is not the one that is pinned; the text says which in one line."""
 
 
-def told(arguments: list[str], cwd: Path | None = None) -> Any:
+def json_of(arguments: list[str], cwd: Path | None = None) -> Any:
     """Return what a command of `validator` prints as JSON.
 
     Raises:
@@ -76,21 +76,21 @@ def bases(work: Path, only: frozenset[str], step: Callable[[], None]) -> list[Sk
     missing = [package for package in packages if not _is_there(package, work / "packed" / package.name)]
     if missing:
         chosen = write_local_manifest(missing, work)
-        told(["tasks", "pack", "--manifest", str(chosen), "--output", str(work / "packed"), "--replace"])
+        json_of(["tasks", "pack", "--manifest", str(chosen), "--output", str(work / "packed"), "--replace"])
     skills = []
     for package in packages:
         folder = work / "packed" / package.name
         if package.name in COMPOSITIONS:
             folder = _composition(package, folder, work / "composed" / package.name)
-        draft = told(["tasks", "draft", str(folder), "--replace"])
+        draft = json_of(["tasks", "draft", str(folder), "--replace"])
         skills.append(Skill(package, base_of(read_task(folder), package.name), len(draft["todo"])))
         step()
     return skills
 
 
-def _require(what: str, found: str, pinned: str) -> None:
-    if found != pinned:
-        raise RefusedError(f"{what} hashes to {found}, not to {pinned}")
+def _require(what: str, sha256: str, pinned: str) -> None:
+    if sha256 != pinned:
+        raise RefusedError(f"{what} hashes to {sha256}, not to {pinned}")
 
 
 def _is_there(package: Package, folder: Path) -> bool:
@@ -108,13 +108,13 @@ def _version(package: Package) -> str:
 def _composition(package: Package, packed: Path, folder: Path) -> Path:
     files = composed(package.name, _version(package), read_bundle(read_task(packed).bundle))
     bundle = pack(files)
-    found = sha256_hex(bundle)
-    _require(f"the composition of `{package.name}`", found, COMPOSITIONS[package.name])
+    sha256 = sha256_hex(bundle)
+    _require(f"the composition of `{package.name}`", sha256, COMPOSITIONS[package.name])
     task = Task(
         task_version="1.0",
         skill_type=SkillType.AGENT_COMPOSITION,
         windows=None,
-        bundle_sha256=found,
+        bundle_sha256=sha256,
         provenance="none",
         truth=None,
         canary=None,

@@ -35,19 +35,25 @@ def composed(name: str, version: str, files: Mapping[str, bytes]) -> dict[str, b
     Raises:
         ValueError: no file defines an agent, or two define the same.
     """
-    agents = {path: said for path, content in sorted(files.items()) if (said := _definition(path, content))}
-    names = [said["name"] for said in agents.values()]
+    agents = {path: definition for path, content in sorted(files.items()) if (definition := _definition(path, content))}
+    names = [definition["name"] for definition in agents.values()]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"{len(names)} definitions of {len(set(names))} agents")
     made: dict[str, bytes] = {}
-    for path, said in agents.items():
-        folder = _folder(said)
+    for path, definition in agents.items():
+        folder = _folder(definition)
         made[f"{folder}/prompt.md"] = files[path]
         made[f"{folder}/manifest.json"] = json_file(
-            _manifest(said["name"], version, said.get("description", ""), SkillType.DECLARATIVE, _capabilities(said))
+            _manifest(
+                definition["name"],
+                version,
+                definition.get("description", ""),
+                SkillType.DECLARATIVE,
+                _capabilities(definition),
+            )
         )
     children = [{"name": s["name"], "skill_type": "declarative", "path": _folder(s)} for s in agents.values()]
-    needed = sorted({one for said in agents.values() for one in _capabilities(said)})
+    needed = sorted({one for definition in agents.values() for one in _capabilities(definition)})
     about = f"{len(names)} agents that work for one."
     made["composition.json"] = json_file({"name": name, "children": children, "flow": [[name, one] for one in names]})
     made["manifest.json"] = json_file(_manifest(name, version, about, SkillType.AGENT_COMPOSITION, needed))
@@ -68,12 +74,12 @@ def _definition(path: str, content: bytes) -> dict[str, str]:
     return fields if name and PurePosixPath(name).name == name else {}
 
 
-def _folder(said: Mapping[str, str]) -> str:
-    return f"agents/{said['name']}"
+def _folder(definition: Mapping[str, str]) -> str:
+    return f"agents/{definition['name']}"
 
 
-def _capabilities(said: Mapping[str, str]) -> list[str]:
-    tools = (tool.strip() for tool in said.get("tools", "").split(","))
+def _capabilities(definition: Mapping[str, str]) -> list[str]:
+    tools = (tool.strip() for tool in definition.get("tools", "").split(","))
     return sorted({_CAPABILITY[tool] for tool in tools if tool in _CAPABILITY})
 
 

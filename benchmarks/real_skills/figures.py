@@ -40,7 +40,7 @@ class OnPackage(NamedTuple):
     to_decide: int
     tasks: int
     planted: int
-    found: int
+    hits: int
     alone: int
     seconds: float
 
@@ -159,18 +159,18 @@ def total(measured: Measured) -> Row:
 
 def rules() -> Rules:
     """Return which rules are measured now."""
-    asked = ["git", "log", "-1", "--format=%h", "--", *map(str, RULES)]
-    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).stdout.decode().strip()
+    command = ["git", "log", "-1", "--format=%h", "--", *map(str, RULES)]
+    commit = subprocess.run(command, cwd=ROOT, capture_output=True, check=False).stdout.decode().strip()
     return Rules(rules_digest(), commit or "unknown", datetime.now(UTC).date().isoformat())
 
 
 def rules_digest() -> str:
     """Return the first 16 hex digits of a SHA-256 over the names and bytes of the scanners and their files of rules."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     paths = [path for each in RULES for path in (each.rglob("*") if each.is_dir() else [each])]
     for path in sorted(path for path in paths if path.is_file() and path.parent.name != "__pycache__"):
-        found.update(f"{path.relative_to(ROOT)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()[:16]
+        digest.update(f"{path.relative_to(ROOT)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 def _made(skill: Skill, seed: str, count: int, shapes: Sequence[Shape]) -> Iterator[Seeded]:
@@ -194,7 +194,7 @@ def _package(
         skill.to_decide,
         tasks,
         row.planted,
-        row.found,
+        row.hits,
         alone[name],
         seconds[name] / max(1, tasks),
     )

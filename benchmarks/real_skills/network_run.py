@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from real_skills.bases import told
+from real_skills.bases import json_of
 
 PACE: Final = 10.0
 _SETTINGS: Final = """\
@@ -52,7 +52,7 @@ class Finder(NamedTuple):
     name: str
     behaviour: str
     answers: int
-    found: int
+    hits: int
     planted: int
     weight: float
 
@@ -84,21 +84,21 @@ def network(work: Path, tasks: Path, rounds: int, pace: float) -> Network:
     settings.write_text(_SETTINGS)
     (work / "miners.toml").write_text(_MINERS)
     who = ["--config", settings.name, "--miners", "miners.toml", "--no-executions"]
-    result = told(
+    result = json_of(
         ["devnet", *who, "--tasks", str(tasks.resolve()), "--rounds", str(rounds), "--pace", f"{pace:g}"], work
     )
-    found = told(["neurons", "faults", "--config", settings.name, "--rounds", str(rounds)], work)
-    return read_network(result, found)
+    faults = json_of(["neurons", "faults", "--config", settings.name, "--rounds", str(rounds)], work)
+    return read_network(result, faults)
 
 
-def read_network(result: dict[str, Any], found: dict[str, Any]) -> Network:
+def read_network(result: dict[str, Any], faults: dict[str, Any]) -> Network:
     """Return what the two commands printed, miners by what they found.
 
     Args:
         result: of `validator devnet --tasks`.
-        found: of `validator neurons faults`.
+        faults: of `validator neurons faults`.
     """
-    by_hotkey = {one["hotkey"]: one for one in found["miners"]}
+    by_hotkey = {one["hotkey"]: one for one in faults["miners"]}
     finders = [
         Finder(
             one["name"],
@@ -115,8 +115,8 @@ def read_network(result: dict[str, Any], found: dict[str, Any]) -> Network:
     return Network(
         result["rounds"],
         result["settled"],
-        found["tasks"],
+        faults["tasks"],
         sum(one["given"] > 0 for one in own),
         sum(one["separates"] for one in own),
-        tuple(sorted(finders, key=lambda one: (-one.found / max(1, one.planted), one.name))),
+        tuple(sorted(finders, key=lambda one: (-one.hits / max(1, one.planted), one.name))),
     )

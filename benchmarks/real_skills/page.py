@@ -40,13 +40,13 @@ def replaced(page: str, made: Mapping[str, Sequence[Sequence[str]]]) -> str:
     return page
 
 
-def rules_told(page: str) -> tuple[str, bool] | None:
+def rules_on_page(page: str) -> tuple[str, bool] | None:
     """Return the digest of the rules that the page's figures are of, and whether it says that they are older ones.
 
     None where the page has no figures yet.
     """
-    found = _RULES.search(page)
-    return None if found is None else (found[1], found[2].endswith("older than the code"))
+    match = _RULES.search(page)
+    return None if match is None else (match[1], match[2].endswith("older than the code"))
 
 
 def share(value: float | None) -> str:
@@ -101,12 +101,12 @@ def _categories(measured: Mapping[str, Measured]) -> list[list[str]]:
 def _network(figures: Figures) -> list[list[str]]:
     lines = [["miner", "behaviour", "answers", "found", "recall", "weight"]]
     for one in figures.network.finders if figures.network else ():
-        found = f"{one.found} of {one.planted}"
-        recall = share(one.found / one.planted if one.planted else None)
-        lines.append([one.name, f"`{one.behaviour}`", str(one.answers), found, recall, f"{one.weight:.3f}"])
+        hits = f"{one.hits} of {one.planted}"
+        recall = share(one.hits / one.planted if one.planted else None)
+        lines.append([one.name, f"`{one.behaviour}`", str(one.answers), hits, recall, f"{one.weight:.3f}"])
     return lines
 
 
 def _cells(row: Row) -> list[str]:
-    counts = (str(row.planted), str(row.found), share(row.recall))
+    counts = (str(row.planted), str(row.hits), share(row.recall))
     return [*counts, str(row.named + row.false), str(row.before), share(row.precision)]

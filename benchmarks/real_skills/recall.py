@@ -42,10 +42,10 @@ class Seen(NamedTuple):
 
     fault: KnownFinding
     language: str
-    found: bool
+    hits: bool
 
 
-class Beside(NamedTuple):
+class Unplanted(NamedTuple):
     """A finding that names no planted fault; `before` says that the bundle has it without faults as well."""
 
     finding: Finding
@@ -64,7 +64,7 @@ class Measured:
     """
 
     seen: list[Seen] = field(default_factory=list)
-    beside: list[Beside] = field(default_factory=list)
+    unplanted_findings: list[Unplanted] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
     follow: list[Finding] = field(default_factory=list)
 
@@ -73,21 +73,21 @@ class Measured:
         before = _marks(by(base, kind), base)
         reported: list[Finding] = []
         for finding in by(files, kind):
-            if _mark(finding, files) in before:  # whatever is near it, that is not what it tells
-                self.beside.append(Beside(finding, language(finding.evidence_ref, files), before=True))
+            if _mark(finding, files) in before:  # it is not about the fault next to it
+                self.unplanted_findings.append(Unplanted(finding, language(finding.evidence_ref, files), before=True))
             else:
                 reported.append(finding)
-        found = match_faults(faults, reported)
-        for fault, index in zip(faults, found.by, strict=True):
+        matches = match_faults(faults, reported)
+        for fault, index in zip(faults, matches.by, strict=True):
             self.seen.append(Seen(fault, language(fault.evidence_ref, files), index is not None))
-        unplanted = set(found.unplanted)
+        unplanted = set(matches.unplanted)
         for index, finding in enumerate(reported):
             if index not in unplanted:
                 self.named.append((finding.category, language(finding.evidence_ref, files)))
             elif _follows(finding, faults):
                 self.follow.append(finding)
             else:
-                self.beside.append(Beside(finding, language(finding.evidence_ref, files), before=False))
+                self.unplanted_findings.append(Unplanted(finding, language(finding.evidence_ref, files), before=False))
 
 
 class Row(NamedTuple):
@@ -95,7 +95,7 @@ class Row(NamedTuple):
 
     name: str
     planted: int
-    found: int
+    hits: int
     named: int
     false: int
     before: int
@@ -103,7 +103,7 @@ class Row(NamedTuple):
     @property
     def recall(self) -> float | None:
         """Share of the planted faults that were found."""
-        return self.found / self.planted if self.planted else None
+        return self.hits / self.planted if self.planted else None
 
     @property
     def precision(self) -> float | None:
@@ -115,12 +115,12 @@ class Row(NamedTuple):
 def rows(measured: Measured, by: str) -> list[Row]:
     """Return a line for each `category` or `language`, and one for all."""
     planted = Counter(_name(one.fault.category, one.language, by) for one in measured.seen)
-    found = Counter(_name(one.fault.category, one.language, by) for one in measured.seen if one.found)
+    hits = Counter(_name(one.fault.category, one.language, by) for one in measured.seen if one.hits)
     named = Counter(_name(category, lang, by) for category, lang in measured.named)
-    false = Counter(_name(one.finding.category, one.language, by) for one in measured.beside)
-    before = Counter(_name(one.finding.category, one.language, by) for one in measured.beside if one.before)
+    false = Counter(_name(one.finding.category, one.language, by) for one in measured.unplanted_findings)
+    before = Counter(_name(one.finding.category, one.language, by) for one in measured.unplanted_findings if one.before)
     names = sorted(planted.keys() | named.keys() | false.keys())
-    lines = [Row(name, planted[name], found[name], named[name], false[name], before[name]) for name in names]
+    lines = [Row(name, planted[name], hits[name], named[name], false[name], before[name]) for name in names]
     return [*lines, Row("all", *(sum(column) for column in list(zip(*lines, strict=True))[1:]))] if lines else []
 
 

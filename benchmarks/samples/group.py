@@ -45,7 +45,7 @@ _CATEGORIES: Final[tuple[Category, ...]] = (
 )
 _SEVERITIES: Final[tuple[Severity, ...]] = ("low", "medium", "high", "critical")
 _CAPABILITIES: Final = ("file_io", "network", "exec", "secrets", "dns", "mcp")
-_WORDS: Final = "reads what it was not asked to and sends it to a host that nobody named; see there. "
+_FILLER: Final = "reads what it was not asked to and sends it to a host that nobody named; see there. "
 
 
 def answers(findings: int = FINDINGS) -> list[Answer]:
@@ -86,7 +86,7 @@ def _finding(number: int, member: int) -> Finding:
         id=f"f-{number:03d}",
         category=category,
         severity=_SEVERITIES[number % len(_SEVERITIES)],
-        description=f"Finding {number}: the tool {_WORDS}{_WORDS[:80]}",
+        description=f"Finding {number}: the tool {_FILLER}{_FILLER[:80]}",
         evidence_ref=f"m{member}-{number}::{place}#L{number + 1}-L{number + 9}",
         cve_ids=(f"CVE-2023-{10000 + number}",) if about_package else (),
         target_pattern=f"pkg:pypi/requests-{number}@2.{number}" if about_package else place,

@@ -45,7 +45,7 @@ class Miners:
 
     async def declare(self, request: web.Request) -> web.Response:
         """Declare every type."""
-        signer, now = self._asked(request), datetime.now(UTC)
+        signer, now = self._receiver(request), datetime.now(UTC)
         document = Capabilities(
             "1.0",
             signer.hotkey,
@@ -60,7 +60,7 @@ class Miners:
     async def assess(self, request: web.Request) -> web.Response:
         """Answer, not sooner than the delay after the request came."""
         due = asyncio.get_running_loop().time() + self._delay_s
-        signer = self._asked(request)
+        signer = self._receiver(request)
         answer = answer_to(signer, msgspec.json.decode(await request.read(), type=Dispatch))
         full = _ANSWERS[self._numbers[signer.hotkey] % len(_ANSWERS)]
         sssa = signer.sign_document(msgspec.structs.replace(answer.sssa, analysis=full.analysis, policy=full.policy))
@@ -68,7 +68,7 @@ class Miners:
         await asyncio.sleep(due - asyncio.get_running_loop().time())
         return web.Response(body=body)
 
-    def _asked(self, request: web.Request) -> Signer:
+    def _receiver(self, request: web.Request) -> Signer:
         return self._signers[request.headers["X-Bittensor-Receiver"]]
 
 

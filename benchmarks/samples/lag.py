@@ -11,10 +11,10 @@ _EVERY_S: Final = 0.005
 @asynccontextmanager
 async def lags() -> AsyncIterator[list[float]]:
     """Collect, while it is entered, how many seconds late each of many timers came."""
-    found: list[float] = []
-    watching = asyncio.ensure_future(_watch(found))
+    lags_s: list[float] = []
+    watching = asyncio.ensure_future(_watch(lags_s))
     try:
-        yield found
+        yield lags_s
     finally:
         watching.cancel()
 
@@ -25,9 +25,9 @@ def p99(values: list[float]) -> float:
     return ordered[int(0.99 * (len(ordered) - 1))]
 
 
-async def _watch(found: list[float]) -> None:
+async def _watch(lags_s: list[float]) -> None:
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + _EVERY_S
         await asyncio.sleep(_EVERY_S)
-        found.append(loop.time() - due)
+        lags_s.append(loop.time() - due)

@@ -20,9 +20,9 @@ _RUNS: Final[Mapping[str, Callable[[int], Coroutine[Any, Any, Turn]]]] = {"dispa
 
 
 async def _watched(turn: Awaitable[Turn]) -> list[float]:
-    async with lags() as found:
+    async with lags() as lags_s:
         await turn
-    return found
+    return lags_s
 
 
 def main(run: str, many: int) -> None:
@@ -31,8 +31,8 @@ def main(run: str, many: int) -> None:
     many_descriptors()
     axons()
     settle_collector()
-    found = asyncio.run(_watched(_RUNS[run](many)))
-    print(peak() * MIB / 1e6, 1e3 * p99(found))
+    lags_s = asyncio.run(_watched(_RUNS[run](many)))
+    print(peak() * MIB / 1e6, 1e3 * p99(lags_s))
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ def cpu_s() -> float:
     for pid, parent, _ in lines:
         children.setdefault(parent, []).append(pid)
     ticks = {pid: used for pid, _, used in lines}
-    found, waiting = 0.0, [os.getpid()]
+    seconds, waiting = 0.0, [os.getpid()]
     while waiting:
         pid = waiting.pop()
-        found += ticks[pid] / _TICKS
+        seconds += ticks[pid] / _TICKS
         waiting += children.get(pid, [])
-    return found
+    return seconds
 
 
 def _fields(path: Path) -> tuple[int, int, int]:

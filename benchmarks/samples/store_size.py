@@ -40,7 +40,7 @@ PASSING: Final = ("answers", "bundles")  # go when their retention ends
 EPOCH: Final = 7  # rounds
 BEFORE: Final = 7  # rounds that are not counted: tables that hold one row per miner fill
 ROUNDS: Final = 21  # that are
-_WORDS: Final = [
+_VOCABULARY: Final = [
     "a",
     "command",
     "is",
@@ -155,7 +155,7 @@ def with_findings(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     group, own = random.Random(dispatch.bundle_sha256), random.Random(dispatch.nonce + signer.hotkey)
     lines = [f"src/part_{group.randrange(20)}.py#L{group.randrange(1, 400)}" for _ in range(FINDINGS + 1)]
     findings = tuple(
-        Finding(f"f{n}", "other", "low", " ".join(own.choices(_WORDS, k=12)), line, (), line.partition("#")[0])
+        Finding(f"f{n}", "other", "low", " ".join(own.choices(_VOCABULARY, k=12)), line, (), line.partition("#")[0])
         for n, line in enumerate(lines)
         if own.random() < FINDINGS / (FINDINGS + 1)
     )
@@ -208,15 +208,15 @@ async def _vacuumed(url: str) -> None:
 
 async def _documents(store: Store) -> bytes:
     """Return every document of every round, one after the other."""
-    found: list[bytes] = []
+    parts: list[bytes] = []
     async with store.read() as tx:
         for round_id in await tx.rounds.ids():
-            found += [await tx.rounds.document_bytes(round_id, which) or b"" for which in ("input", "outcome")]
-            found += [msgspec.json.encode(answer) for answer in (await tx.submissions.results(round_id)).passed]
-            found += [group.proof or b"" async for group in tx.records.groups(round_id)]
+            parts += [await tx.rounds.document_bytes(round_id, which) or b"" for which in ("input", "outcome")]
+            parts += [msgspec.json.encode(answer) for answer in (await tx.submissions.results(round_id)).passed]
+            parts += [group.proof or b"" async for group in tx.records.groups(round_id)]
             receipt = await tx.receipts.of_round(round_id)
-            found += [] if receipt is None else [receipt.line]
-    return b"".join(found)
+            parts += [] if receipt is None else [receipt.line]
+    return b"".join(parts)
 
 
 def _floor() -> zstandard.ZstdCompressionParameters:

@@ -41,22 +41,22 @@ def soaked(folder: Path, seconds: float, out: Path, console: Console) -> int:
     site = Site(folder, free_port())
     site.write()
     watch = Watch(site, seconds, console)
-    found = asyncio.run(watch.run())
-    watch.write(out, found)
-    show(found, console)
+    report = asyncio.run(watch.run())
+    watch.write(out, report)
+    show(report, console)
     console.print(f"Figures and samples: {out}", soft_wrap=True, highlight=False)
-    return int(bool(found.broken))
+    return int(bool(report.broken))
 
 
-def show(found: Report, console: Console) -> None:
+def show(report: Report, console: Console) -> None:
     """Print the table, then what is broken."""
     table = Table(title=f"The local network at {SPEED} times normal speed", title_justify="left", box=None)
     table.add_column("")
     table.add_column("", overflow="fold")
-    for name, value in found.figures.items():
+    for name, value in report.figures.items():
         table.add_row(Text(name), Text(value))
     console.print(table)
-    for one in found.broken:
+    for one in report.broken:
         console.print(Text(f"broken: {one}", style="bold red"), soft_wrap=True)
 
 

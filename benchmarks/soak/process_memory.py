@@ -54,8 +54,8 @@ def seen() -> Inside:
     except AttributeError:
         return Inside(sys.getallocatedblocks(), 0, 0)
     ask.restype = _Mallinfo2
-    found = ask()
-    return Inside(sys.getallocatedblocks(), (found.uordblks + found.hblkhd) // _KIB, found.fordblks // _KIB)
+    usage = ask()
+    return Inside(sys.getallocatedblocks(), (usage.uordblks + usage.hblkhd) // _KIB, usage.fordblks // _KIB)
 
 
 def tell(file: Path) -> None:
@@ -64,7 +64,7 @@ def tell(file: Path) -> None:
     threading.Thread(target=_follow, args=(file,), name="soak-inside", daemon=True).start()
 
 
-def told(file: Path) -> Inside:
+def newest_look(file: Path) -> Inside:
     """Return the newest look.
 
     Raises:
@@ -80,6 +80,6 @@ def _follow(file: Path) -> None:
 
 
 def _write(file: Path) -> None:
-    beside = file.with_name(f"{file.name}.new")
-    beside.write_text(json.dumps(seen()._asdict()))
-    beside.replace(file)
+    draft = file.with_name(f"{file.name}.new")
+    draft.write_text(json.dumps(seen()._asdict()))
+    draft.replace(file)

@@ -60,11 +60,11 @@ async def stopped(process: Process) -> int:
 async def verified(site: Site) -> str:
     """Export the log of receipts and verify the export; return what is wrong with it, empty if nothing is."""
     out = site.folder / "audit.jsonl"
-    exported = await _said("audit", "export", "--out", str(out), "--config", str(site.config))
-    return exported or await _said("audit", "verify", str(out))
+    exported = await _output("audit", "export", "--out", str(out), "--config", str(site.config))
+    return exported or await _output("audit", "verify", str(out))
 
 
-async def _said(*arguments: str) -> str:
+async def _output(*arguments: str) -> str:
     program = (sys.executable, "-c", "from validator.cli import main; main()", *arguments)
     process = await asyncio.create_subprocess_exec(*program, stdout=PIPE, stderr=PIPE, env=_env())
     out, err = await process.communicate()

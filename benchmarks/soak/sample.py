@@ -7,7 +7,7 @@ from typing import Final
 from process_watch import family, lag_of, proportional_kb
 
 from soak.logs import LogTail
-from soak.process_memory import told
+from soak.process_memory import newest_look
 from soak.site import Site
 
 _NS: Final = 1e9
@@ -61,7 +61,7 @@ def look(pid: int, at_s: float, site: Site, log: LogTail, metrics: str | None) -
     log.read()
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
-    children, inside = family(pid)[1:], told(site.inside)
+    children, inside = family(pid)[1:], newest_look(site.inside)
     return Sample(
         at_s=round(at_s, 3),
         rss_kb=int(status["VmRSS"].split()[0]),
@@ -86,8 +86,8 @@ def look(pid: int, at_s: float, site: Site, log: LogTail, metrics: str | None) -
 
 
 def _sum(metrics: str) -> float:
-    found = [line for line in metrics.splitlines() if line.startswith("validator_loop_lag_seconds_sum")]
-    return float(found[0].split()[-1]) if found else 0.0
+    sums = [line for line in metrics.splitlines() if line.startswith("validator_loop_lag_seconds_sum")]
+    return float(sums[0].split()[-1]) if sums else 0.0
 
 
 def _size(file: Path) -> int:

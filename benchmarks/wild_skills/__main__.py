@@ -59,8 +59,8 @@ def _assembled(text: str) -> bytes:
         text = text.replace(name, "".join(parts))
     while "<TAGS:" in text:
         before, _, rest = text.partition("<TAGS:")
-        said, _, after = rest.partition(">")
-        text = before + "".join(chr(_TAG_BASE + ord(c)) for c in said) + after
+        hidden, _, after = rest.partition(">")
+        text = before + "".join(chr(_TAG_BASE + ord(c)) for c in hidden) + after
     return text.encode()
 
 
@@ -94,7 +94,7 @@ def main(folder: Path | None) -> None:
 
 
 def popular(folder: Path) -> None:
-    """Print what is said of packages that many use, each a task's folder below `folder`."""
+    """Print the verdicts on packages that many use, each a task's folder below `folder`."""
     verdicts: Counter[str] = Counter()
     medium, paths = 0, sorted(folder.glob("*/task.json"))
     print("\n| package | verdict | risk | medium or more | low | CPU, s |\n|---|---|---|---|---|---|")

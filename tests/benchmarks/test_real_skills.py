@@ -11,7 +11,7 @@ from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, Skill, bases
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, measure, rules_digest, sow, write_sown
 from real_skills.network_run import Finder, Network, read_network
-from real_skills.page import PAGE, replaced, rules_told, tables
+from real_skills.page import PAGE, replaced, rules_on_page, tables
 from real_skills.recall import Measured, language, rows
 from real_skills.shape_files import later_shapes
 
@@ -58,22 +58,22 @@ def test_a_finding_names_a_fault_or_was_there_before_or_is_a_false_alarm() -> No
 
 def test_what_the_bundle_had_before_names_no_fault_beside_it() -> None:
     found = measured([fault("a.md#L3", "injection/plain")], [finding("a.md#L4")], before=[finding("a.md#L1")])
-    assert [(one.name, one.found, one.false, one.before) for one in rows(found, "category")[:1]] == [
+    assert [(one.name, one.hits, one.false, one.before) for one in rows(found, "category")[:1]] == [
         ("prompt_injection", 0, 1, 1)
     ]
     found = measured([fault("a.md#L3", "injection/plain")], [finding("a.md#L4")])
-    assert [one.found for one in found.seen] == [True]
+    assert [one.hits for one in found.seen] == [True]
 
 
 def test_that_a_child_with_a_fault_is_judged_is_no_false_alarm() -> None:
     judged = finding("composition.json#L3", "transitive_risk", "agents/x")
     found = measured([fault("agents/x/prompt.md#L1", "injection/plain")], [judged, finding("agents/x/prompt.md#L1")])
-    assert (found.follow, found.beside) == ([judged], [])
+    assert (found.follow, found.unplanted_findings) == ([judged], [])
     found = measured([fault("a.md#L1", "injection/plain")], [judged])
-    assert (found.follow, [one.finding for one in found.beside]) == ([], [judged])
+    assert (found.follow, [one.finding for one in found.unplanted_findings]) == ([], [judged])
     other = finding("composition.json#L3", "other", "agents/x")
     found = measured([fault("agents/x/prompt.md#L1", "injection/plain")], [other])
-    assert (found.follow, [one.finding for one in found.beside]) == ([], [other])
+    assert (found.follow, [one.finding for one in found.unplanted_findings]) == ([], [other])
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ def test_the_tables_stand_below_their_names_and_nothing_else_changes() -> None:
         replaced("", made)
 
 
-@pytest.mark.parametrize(("found", "false", "enough"), [(8, 3, True), (7, 0, False), (10, 5, False)])
-def test_what_is_enough(found: int, false: int, enough: bool) -> None:
+@pytest.mark.parametrize(("hits", "false", "enough"), [(8, 3, True), (7, 0, False), (10, 5, False)])
+def test_what_is_enough(hits: int, false: int, enough: bool) -> None:
     figures = some_figures()
-    row = figures.analysers[0].row._replace(planted=10, found=found, named=found, false=false, before=0)
+    row = figures.analysers[0].row._replace(planted=10, hits=hits, named=hits, false=false, before=0)
     assert figures._replace(analysers=(figures.analysers[0]._replace(row=row),)).enough is enough
 
 
@@ -234,22 +234,22 @@ def test_what_the_commands_print_is_read() -> None:
     }
     network = read_network(result, found)
     assert network[:5] == (3, 2, 7, 1, 1)
-    assert [(one.name, one.found) for one in network.finders] == [("b", 3), ("a", 1)]
+    assert [(one.name, one.hits) for one in network.finders] == [("b", 3), ("a", 1)]
 
 
 def test_of_which_rules_the_figures_of_a_page_are() -> None:
     page = "<!-- table: real skills -->\n\n"
-    assert rules_told(page) is None
+    assert rules_on_page(page) is None
     page = replaced(page, {"real skills": tables(some_figures())["real skills"]})
-    assert rules_told(page) == ("0" * 16, False)
-    assert rules_told(page.replace("`abc1234` |", "`abc1234`, older than the code |")) == ("0" * 16, True)
+    assert rules_on_page(page) == ("0" * 16, False)
+    assert rules_on_page(page.replace("`abc1234` |", "`abc1234`, older than the code |")) == ("0" * 16, True)
 
 
 def test_the_page_says_of_which_rules_its_figures_are() -> None:
     """If rules changed since, run `python -m real_skills`, or add `, older than the code` after the digest's commit."""
     page = PAGE.read_text()
     names = tables(some_figures())
-    assert rules_told(replaced(page, names)) == ("0" * 16, False)
-    if (told := rules_told(page)) is not None:
+    assert rules_on_page(replaced(page, names)) == ("0" * 16, False)
+    if (told := rules_on_page(page)) is not None:
         assert told[0] == rules_digest() or told[1]
         assert all(re.search(rf"<!-- table: {name} -->\n\n\|.*\|\n\|---", page) for name in names)

@@ -39,10 +39,10 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 # In its own process: one that ran other tests frees their garbage between the looks.
 LOOKS = """
 import gc, json, pathlib, sys
-from soak.process_memory import seen, tell, told
+from soak.process_memory import newest_look, seen, tell
 gc.disable()
 tell(file := pathlib.Path(sys.argv[1]))
-before = told(file)
+before = newest_look(file)
 held = [bytes(3_000) for _ in range(2_000)], [(index,) for index in range(20_000)]
 after = seen()
 del held

@@ -87,7 +87,7 @@ def test_who_only_fails_gates_makes_no_task_separate() -> None:
         (EQUAL, TASK, NOW, "equal", "everybody scores about 0.98 by its truth: nothing in it is hard to see"),
         (
             [answer(who, 0.8) for who in "ABC"],
-            replace(TASK, untold=("psi",)),
+            replace(TASK, missing_fields=("psi",)),
             NOW,
             "equal",
             "what is missed, everybody misses; say more in it: psi",
