@@ -60,7 +60,7 @@ async def test_an_outage_of_most_miners_is_named_before_the_next_vector(
                 assert (ready.status, alive.status, report["status"]) == (200, 200, "degraded")
         (found,) = [each for each in report["conditions"] if each["name"] == "miners_out"]
         assert found["detail"].startswith("8 of 9 miners that answered in the last day are out (")
-        page = await site.said("status", "--no-chain")
+        page = await site.output_of("status", "--no-chain")
         assert page.startswith("A validator runs: degraded: miners_out")
         assert "8 of 9 miners that answered in the last day are out (" in " ".join(page.split())
         out.clear()  # excluded miners come back as their failures leave the last 30 rounds

@@ -14,7 +14,7 @@ from fork_start import ran
         ('path = "{folder}"\nname = "damaged"\nhotkey = "key"', "damaged or no keyfile"),
     ],
 )
-def test_a_wallet_that_cannot_be_used_is_one_line(wallet: str, words: str, tmp_path: Path) -> None:
+def test_a_wallet_that_cannot_be_used_is_one_line(wallet: str, message: str, tmp_path: Path) -> None:
     address = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
     for name, content in (("public", f'{{"ss58Address": "{address}"}}'), ("damaged", "{}")):
         keys = tmp_path / name / "hotkeys"
@@ -23,7 +23,7 @@ def test_a_wallet_that_cannot_be_used_is_one_line(wallet: str, words: str, tmp_p
     done = ran("run", "--config", str(write_settings(tmp_path, wallet.format(folder=tmp_path))))
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1
-    assert words in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 

@@ -155,7 +155,7 @@ async def unescaped_by_commands(watched: Watched) -> dict[str, set[str]]:
         ("explain", hotkey, "--round", str(round_id)) for round_id, hotkey in evil.values()
     ]
     commands.append(("rounds", "show", str(next(iter(evil.values()))[0])))
-    return {" ".join(one): found for one in commands if (found := unescaped(await watched.site.said(*one)))}
+    return {" ".join(one): found for one in commands if (found := unescaped(await watched.site.output_of(*one)))}
 
 
 async def all_rounds(store: Store) -> list[RoundRecord]:

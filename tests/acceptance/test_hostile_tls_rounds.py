@@ -155,8 +155,8 @@ async def stored(site: Site, rounds: int) -> tuple[list[Stored], float]:
     return found, max(stalls, default=0.0)
 
 
-def ends_of(found: list[Stored], hotkey: str) -> Counter[tuple[str, str]]:
-    return Counter((str(one.state), str(one.reason)) for one in found if one.key.hotkey == hotkey)
+def ends_of(dispatches: list[Stored], hotkey: str) -> Counter[tuple[str, str]]:
+    return Counter((str(one.state), str(one.reason)) for one in dispatches if one.key.hotkey == hotkey)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -194,17 +194,17 @@ class SecondKey:
         self.hotkey = hotkey
         self.turned = False
         self.ways = cycle(("500", "honest", "silent", "honest", "late", "honest", "cut off", "honest"))
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
 
     async def wait(self) -> None:
         """Wait for the tasks, as the partner does."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.asked.wait(), 1.0)
+            await asyncio.wait_for(self.requested.wait(), 1.0)
 
     async def __call__(self, signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes | web.StreamResponse:
         if signer.hotkey != self.hotkey or not self.turned:
             return await honest(signer, dispatch, request)
-        self.asked.set()
+        self.requested.set()
         way = next(self.ways)
         if way == "cut off" and request.transport is not None:
             request.transport.abort()

@@ -55,7 +55,7 @@ class Figures:
     """
 
     kills: int = 0
-    found_open: int = 0
+    open_rounds: int = 0
     orphans_s: float = 0.0
     asked: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -106,7 +106,7 @@ async def one_life(site: Site, store: Store, figures: Figures, chance: random.Ra
     assert code in (-signal.SIGKILL, Exit.STORE_IN_USE), site.log.read_text()[-3000:]
     if code == -signal.SIGKILL:  # Postgres may hold the lock of one that was killed for a moment
         figures.kills += 1
-        figures.found_open += any(record.state == "open" for record in await listing(store))
+        figures.open_rounds += any(record.state == "open" for record in await listing(store))
     figures.orphans_s = max(figures.orphans_s, await gone(process.pid))
 
 
@@ -144,7 +144,7 @@ async def check(site: Site, store: Store, url: str, figures: Figures) -> None:
     assert await replayed(site) == {"settled": {"equal"}} | ({"void": {"unscored"}} if states["void"] else {})
     await check_audit(site)
     print(  # noqa: T201 - the figures are the point
-        f"\n{url.partition(':')[0]}: {figures.kills} kills, {figures.found_open} of them within a round;"
+        f"\n{url.partition(':')[0]}: {figures.kills} kills, {figures.open_rounds} of them within a round;"
         f" {len(records)} rounds ({dict(states)}), {counted['dispatches']} dispatches, {counted['entries']} counted,"
         f" {counted['void']} void; nothing twice, nothing lost, all replayed equal;"
         f" the last process was gone {figures.orphans_s:.2f} s after its daemon at most"
@@ -178,7 +178,7 @@ def check_log(site: Site) -> None:
 async def replayed(site: Site) -> dict[str, set[str]]:
     """Return the result of `replay` for the rounds, by their state."""
     verdicts: dict[str, set[str]] = {}
-    for line in (await site.said("replay", "--all", "--json")).splitlines():
+    for line in (await site.output_of("replay", "--all", "--json")).splitlines():
         found = json.loads(line)
         verdicts.setdefault(found["state"], set()).add(found["verdict"])
     return verdicts
@@ -186,6 +186,6 @@ async def replayed(site: Site) -> dict[str, set[str]]:
 
 async def check_audit(site: Site) -> None:
     file = site.config.with_name("log.jsonl")
-    await site.said("audit", "export", "--out", str(file))
+    await site.output_of("audit", "export", "--out", str(file))
     done = await asyncio.to_thread(ran, "audit", "verify", str(file))
     assert done.returncode == 0, done.stdout

@@ -68,7 +68,7 @@ async def settled(site: Site) -> int:
         return len(await tx.rounds.listing(100_000))
 
 
-async def asked(site: Site, path: str) -> str:
+async def response_of(site: Site, path: str) -> str:
     url = f"http://127.0.0.1:{site.health_port}/{path}"
     with suppress(aiohttp.ClientConnectorError):
         async with aiohttp.ClientSession() as session, session.get(url, timeout=aiohttp.ClientTimeout(5)) as answer:
@@ -77,7 +77,7 @@ async def asked(site: Site, path: str) -> str:
 
 
 async def lost(site: Site) -> float:
-    lines = (await asked(site, "metrics")).splitlines()
+    lines = (await response_of(site, "metrics")).splitlines()
     return next((float(line.split()[1]) for line in lines if line.startswith("validator_log_lost_lines ")), 0.0)
 
 
@@ -99,7 +99,7 @@ async def test_a_log_that_takes_nothing_costs_its_lines_alone(site: Site, log: C
             await until(goes_on, site)
 
             async def is_reported() -> bool:
-                ready = await asked(site, "readyz")
+                ready = await response_of(site, "readyz")
                 assert ready.startswith("200 "), ready
                 return '"log_lost"' in ready
 
@@ -119,7 +119,7 @@ async def test_a_terminal_that_closes_is_a_request_to_stop(site: Site) -> None:
         try:
 
             async def runs() -> bool:
-                return (await asked(site, "readyz")) != ""
+                return (await response_of(site, "readyz")) != ""
 
             await until(runs, site)
             os.close(ours)

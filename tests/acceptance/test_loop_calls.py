@@ -46,7 +46,9 @@ async def test_no_call_on_the_loops_thread_takes_long_and_each_that_may_wait_is_
     try:
         await until(lambda: site.logged("round_settled") > 0, site, 120)
         while site.logged("round_settled") < ROUNDS:
-            await asyncio.gather(metrics_of(site.health_port), site.said("db", "check"), site.said("audit", "export"))
+            await asyncio.gather(
+                metrics_of(site.health_port), site.output_of("db", "check"), site.output_of("audit", "export")
+            )
         process.terminate()
         assert await asyncio.wait_for(process.wait(), 60) == Exit.FINE, site.log.read_text()[-3000:]
     finally:

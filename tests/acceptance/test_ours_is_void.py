@@ -85,7 +85,7 @@ async def test_a_process_that_is_stopped_costs_honest_miners_nothing(
     assert all(value > 0 for types in windows.values() for values in types.values() for value in values)
     assert all((one.seconds or 0) < STOPPED_S for one in stored if one.state == "answered")
     assert lines(site, "stalled")
-    await site.said("replay", "--all")  # it fails where anything differs
+    await site.output_of("replay", "--all")  # it fails where anything differs
 
 
 async def test_a_pause_that_no_deadline_falls_into_is_taken_off_the_seconds(

@@ -34,7 +34,7 @@ POISONS = [
     }
 ]
 WINDOWS = Windows((0, 30), (0, 30))
-Asked = tuple[str, str]
+DispatchKey = tuple[str, str]
 
 
 class Poisoners(Miners):
@@ -48,7 +48,7 @@ class Poisoners(Miners):
     def __init__(self) -> None:
         super().__init__()
         self.answerer = self._poison
-        self.poisoned: dict[Asked, Kind] = {}
+        self.poisoned: dict[DispatchKey, Kind] = {}
         self.holding = False
         self.held: str | None = None
         self.release = asyncio.Event()

@@ -1,4 +1,4 @@
-"""`make soak` for some seconds: real processes, figures in a file, and a daemon that dies is told."""
+"""`make soak` for some seconds: real processes, figures in a file, and a daemon that dies is reported."""
 
 import asyncio
 import io

@@ -117,7 +117,7 @@ async def test_one_sigterm_lets_the_round_in_hand_finish_and_two_do_not(
     site = Site(tmp_path, sqlite_url, miners, WINDOWS, each=1)
     miners.answerer = held = Held()
     async with site.forked() as process:
-        await asyncio.wait_for(held.asked.wait(), 60)
+        await asyncio.wait_for(held.requested.wait(), 60)
         process.send_signal(signal.SIGTERM)
         await until(lambda: site.logged("daemon_stopping") == 1, site)
         if signals == 1:
@@ -154,7 +154,7 @@ async def test_a_drain_outlasts_the_grace_time_and_the_next_start_ignores_it(
     site.config.write_text(site.config.read_text().replace("grace_s = 20.0", "grace_s = 0.0"))
     miners.answerer = held = Held()
     async with site.forked() as daemon:
-        await asyncio.wait_for(held.asked.wait(), 60)
+        await asyncio.wait_for(held.requested.wait(), 60)
         impatient = await ended(await draining(site, "--timeout", "1"))
         assert (impatient[0], impatient[2]) == (Exit.NO, "not drained within 1 s; the request stays\n")
         waiting = await draining(site)
@@ -176,7 +176,7 @@ async def test_a_drain_learns_that_the_daemon_was_killed(miners: Miners, sqlite_
     site = Site(tmp_path, sqlite_url, miners, WINDOWS)
     miners.answerer = held = Held()
     async with site.forked() as daemon:
-        await asyncio.wait_for(held.asked.wait(), 60)
+        await asyncio.wait_for(held.requested.wait(), 60)
         waiting = await draining(site)
         daemon.kill()
         code, _, err = await ended(waiting)
@@ -210,7 +210,7 @@ async def test_a_second_signal_does_not_wait_for_the_store_and_the_round_is_sett
     site = Site(tmp_path, store_url, miners, WINDOWS, each=1)
     miners.answerer = held = Held()
     async with site.forked() as process:
-        await asyncio.wait_for(held.asked.wait(), 60)
+        await asyncio.wait_for(held.requested.wait(), 60)
         async with held_up(store_url) as waits:
             process.send_signal(signal.SIGTERM)
             await until(lambda: site.logged("daemon_stopping") == 1, site)

@@ -48,10 +48,10 @@ class Gate:
     def __init__(self) -> None:
         self.open = asyncio.Event()
         self.open.set()
-        self.asked = 0
+        self.requests = 0
 
     async def __call__(self, signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
-        self.asked += 1
+        self.requests += 1
         await self.open.wait()
         return await honest(signer, dispatch, request)
 
@@ -107,8 +107,8 @@ async def test_a_full_disk_is_told_and_costs_nobody_anything(miners: Miners, tmp
         async with site.daemon() as process:
             await until(lambda: settled(site) >= 1, site)
             gate.open.clear()
-            asked = gate.asked
-            await until(lambda: gate.asked > asked, site)  # a round is in hand
+            requests = gate.requests
+            await until(lambda: gate.requests > requests, site)  # a round is in hand
             before, rounds = len(events(site)), settled(site)
             fill(disk)  # only now: no round starts on a disk that is as small from the start
             gate.open.set()
@@ -136,8 +136,8 @@ async def test_a_database_that_is_away_costs_no_round(
         async with site.daemon() as process:
             await until(lambda: settled(site) >= 1, site)
             gate.open.clear()
-            asked = gate.asked
-            await until(lambda: gate.asked > asked, site)  # a round is in hand
+            requests = gate.requests
+            await until(lambda: gate.requests > requests, site)  # a round is in hand
             before, rounds = len(events(site)), settled(site)
             server.kill() if fault == "killed" else server.signal(signal.SIGSTOP)
             gate.open.set()  # its answers arrive while the database is away

@@ -18,10 +18,10 @@ _STRING: Final = re.compile(r'"[^"]*"')
 _MATCHERS: Final = re.compile(r"{([^}]*)}")
 _MATCHER: Final = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
 _BY: Final = re.compile(r"\bby \(([^)]*)\)")
-_WORDS: Final = frozenset({"or", "and", "unless", "vector", "bool"})
+_KEYWORDS: Final = frozenset({"or", "and", "unless", "vector", "bool"})
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """One expression: the dashboard's uid, the panel's title and what it asks, with Grafana's variables in it."""
 
     board: str
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     def series(self) -> set[str]:
         """The names of the series that it asks for."""
         bare = _BY.sub("", re.sub(r"\[\w+\]", "", _MATCHERS.sub("", _STRING.sub("", self.expression))))
-        return set(re.findall(r"\b[A-Za-z_]\w*\b(?!\s*\()", bare)) - _WORDS
+        return set(re.findall(r"\b[A-Za-z_]\w*\b(?!\s*\()", bare)) - _KEYWORDS
 
     def matchers(self) -> list[tuple[str, str, str]]:
         """(label, operator, value) of every matcher."""
@@ -66,20 +66,20 @@ def every_panel() -> Iterator[tuple[str, dict[str, Any]]]:
             yield board["uid"], panel
 
 
-def asked() -> list[Asked]:
+def queries() -> list[Query]:
     """Every expression of every panel, and of the marks in time."""
     found = [
-        Asked(uid, panel["title"], target["expr"], target["legendFormat"])
+        Query(uid, panel["title"], target["expr"], target["legendFormat"])
         for uid, panel in every_panel()
         for target in panel["targets"]
     ]
     for board in boards().values():
         targets = [one["target"] for one in board["annotations"]["list"] if "target" in one]
-        found += [Asked(board["uid"], "marks", target["expr"], "") for target in targets]
+        found += [Query(board["uid"], "marks", target["expr"], "") for target in targets]
     return found
 
 
-def told() -> dict[str, dict[str, dict[str, Any]]]:
+def value_mappings() -> dict[str, dict[str, dict[str, Any]]]:
     """Return the texts that the table of conditions writes into its columns, by column: Grafana's value mappings."""
     severity, advice = {}, {}
     for index, (name, one) in enumerate(CONDITIONS.items()):
@@ -104,7 +104,7 @@ def write(path: Path) -> None:
     board = json.loads(path.read_text())
     for column, options in mapped(board).items():
         options.clear()
-        options.update(told()[column])
+        options.update(value_mappings()[column])
     path.write_text(json.dumps(board, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -36,7 +36,7 @@ def prometheus(folder: Path, target: str, token: str = "") -> Iterator[Prometheu
     """Start it on docker-compose's configuration; of that, only addresses, the token's file and durations are changed.
 
     Args:
-        folder: where it may write; a file in its folder alertmanagers names who is told.
+        folder: where it may write; a file in its folder alertmanagers names the receivers.
         target: host and port instead of validator:9337.
         token: what the token's file holds.
     """
@@ -64,7 +64,7 @@ def prometheus(folder: Path, target: str, token: str = "") -> Iterator[Prometheu
 
 
 async def until(condition: Callable[[], bool], otherwise: Callable[[], str] = str) -> None:
-    """Wait for the thing itself: another process comes to it. If it does not come, `otherwise` says what is missing."""
+    """Wait for the thing itself: another process brings it about. If it does not, `otherwise` says what is missing."""
     try:
         async with asyncio.timeout(60):
             while not await asyncio.to_thread(condition):  # noqa: ASYNC110 - another process

@@ -102,7 +102,7 @@ def expected(case: Case) -> dict[str, Any]:
     alerts = []
     if case.labels is not None:
         filled = {
-            name: re.sub(r"{{ \$labels\.(\w+) }}", lambda found: (case.labels or {})[found[1]], text)
+            name: re.sub(r"{{ \$labels\.(\w+) }}", lambda match: (case.labels or {})[match[1]], text)
             for name, text in rule["annotations"].items()
         }
         alerts = [{"exp_labels": {**rule["labels"], **case.labels}, "exp_annotations": filled}]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 import yaml
-from dashboards import FOLDER, GRAFANA, asked, boards, every_panel, mapped, panels, told
+from dashboards import FOLDER, GRAFANA, boards, every_panel, mapped, panels, queries, value_mappings
 from everything import everything
 from package_files import ROOT
 from promtool import promtool, rules
@@ -123,11 +123,11 @@ def test_the_first_dashboard_leads_to_every_alerts_page_and_back() -> None:
 
 
 def test_the_table_of_conditions_has_each_ones_advice() -> None:
-    assert mapped(boards()["validator.json"]) == told(), "`make reference` writes it"
+    assert mapped(boards()["validator.json"]) == value_mappings(), "`make reference` writes it"
 
 
 def test_promtool_reads_every_expression(tmp_path: Path) -> None:
-    recorded = [{"record": f"panel:{number}", "expr": one.of("validator:9337")} for number, one in enumerate(asked())]
+    recorded = [{"record": f"panel:{number}", "expr": one.of("validator:9337")} for number, one in enumerate(queries())]
     file = tmp_path / "panels.yml"
     file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": recorded}]}))
     assert f"{len(recorded)} rules found" in promtool("check", "rules", str(file))
@@ -140,7 +140,7 @@ def test_every_series_label_and_value_that_a_panel_asks_for_exists() -> None:
         of_one = labels.setdefault(sample.name, {})
         for name, value in sample.labels.items():
             of_one.setdefault(name, set()).add(value)
-    for one in asked():
+    for one in queries():
         assert one.series(), one
         assert one.series() <= labels.keys() | OF_PROMETHEUS, one
         known: dict[str, set[str]] = {"instance": {"$instance"}}
@@ -157,7 +157,7 @@ def test_every_series_label_and_value_that_a_panel_asks_for_exists() -> None:
 
 
 def test_every_series_of_the_validators_is_shown_by_a_panel() -> None:
-    shown = set().union(*(one.series() for one in asked()))
+    shown = set().union(*(one.series() for one in queries()))
     unseen = {
         family.name
         for family in everything().registry.collect()

@@ -36,7 +36,7 @@ async def listening() -> AsyncIterator[tuple[Board, str]]:
 
 
 @asynccontextmanager
-async def told(folder: Path) -> AsyncIterator[dict[str, dict[str, Any]]]:
+async def notified(folder: Path) -> AsyncIterator[dict[str, dict[str, Any]]]:
     """Yield the newest notification of each alert, by name; a file in the folder names the receiver."""
     alerts: dict[str, dict[str, Any]] = {}
 
@@ -63,7 +63,7 @@ async def test_prometheus_reads_the_validator_and_tells_of_an_alert_that_comes_a
     async with listening() as (board, target):
         with prometheus(tmp_path, target, TOKEN) as watcher:
             await until(lambda: watcher.health() == {"validator": "up", "prometheus": "up"})
-            async with told(tmp_path / "alertmanagers") as alerts:
+            async with notified(tmp_path / "alertmanagers") as alerts:
                 await until(lambda: bool(watcher.ask("alertmanagers").get("activeAlertmanagers")))
                 board.raise_("local_disk")
                 await until(lambda: watcher.firing() == {"ValidatorMachine"})

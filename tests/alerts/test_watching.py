@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from daemon_process import Miners, Site, free_port
-from dashboards import asked
+from dashboards import queries
 from prometheus_server import Prometheus, prometheus, until
 from promtool import need
 from store_faults import postgres
@@ -44,7 +44,7 @@ def finite(samples: list[dict[str, Any]]) -> bool:
 def shown(watcher: Prometheus, instance: str) -> dict[str, bool]:
     """Return whether each panel has data, by title; every expression must evaluate."""
     found: dict[str, bool] = {}
-    for one in asked():
+    for one in queries():
         found[one.panel] = finite(watcher.query(one.of(instance))) or found.get(one.panel, False)
     return found
 
@@ -61,7 +61,7 @@ async def test_every_panel_has_data_and_alerts_come_and_go(
         async with site.forked():
             await until(lambda: watcher.health() == {"validator": "up", "prometheus": "up"})
             await until(lambda: not watcher.firing())
-            missing = {one.panel for one in asked()} - QUIET
+            missing = {one.panel for one in queries()} - QUIET
 
             def all_there() -> bool:
                 missing.difference_update(panel for panel, has in shown(watcher, target).items() if has)

@@ -36,7 +36,7 @@ def held(document: bytes, world: Attested) -> Verified:
 async def test_an_attestation_says_what_the_group_came_to(store: Store) -> None:
     world = Attested(store)
     await world.begin()
-    found = await world.said()
+    found = await world.answer_of()
     assert isinstance(found, Published)
     assert (found.sha256, found.purl) == (BUNDLE, PURL)
     verified = held(found.document, world)
@@ -92,9 +92,9 @@ async def test_a_minority_adds_nothing_and_is_counted(sqlite_url: str) -> None:
 async def test_nothing_is_said_of_what_may_be_dispatched_again(store: Store) -> None:
     world = Attested(store)
     await world.begin()
-    assert why(await world.said(OTHER)).startswith("it may be dispatched again")
+    assert why(await world.answer_of(OTHER)).startswith("it may be dispatched again")
     await world.retire(OTHER)
-    assert isinstance(await world.said(OTHER), Published)
+    assert isinstance(await world.answer_of(OTHER), Published)
 
 
 async def test_nothing_is_said_while_an_open_round_has_it(sqlite_url: str) -> None:
@@ -104,7 +104,7 @@ async def test_nothing_is_said_while_an_open_round_has_it(sqlite_url: str) -> No
         await world.vouch(world.key)
         await prepared(world)
         await world.retire(BUNDLE)
-        assert why(await world.said()) == "an open round has it"
+        assert why(await world.answer_of()) == "an open round has it"
 
 
 def with_truth(truth: Truth, canary: CanarySpec | None = None) -> SourcedTask:
@@ -134,7 +134,7 @@ async def test_nothing_is_said_of_what_was_planted(sqlite_url: str, task: Source
     async with open_store(sqlite_url) as store:
         world = Attested(store, source=MemorySource([task]))
         await world.begin()
-        found = await world.said()
+        found = await world.answer_of()
     assert isinstance(found, Published) if said is None else why(found).startswith(said)
 
 
@@ -144,7 +144,7 @@ async def test_nothing_is_said_of_a_canary(sqlite_url: str) -> None:
         await world.begin()
         async with store.begin() as tx:
             await tx.connection.execute(update(tasks).values(provenance="canary"))
-        assert why(await world.said()) == "it was a canary"
+        assert why(await world.answer_of()) == "it was a canary"
 
 
 def why(found: Answer) -> str:
@@ -159,21 +159,21 @@ async def test_an_attestation_ends_with_its_time_its_key_and_a_revocation(store:
     await world.clock.advance(timedelta(days=DAYS).total_seconds() - 60)
     held(document, world)
     await world.clock.advance(60)
-    assert why(await world.said()).startswith("what round 0 found held until")
+    assert why(await world.answer_of()).startswith("what round 0 found held until")
     world.publisher = Publisher(world.key, timedelta(days=3_000), {}, world.clock)
     await world.clock.advance(timedelta(days=366 - DAYS).total_seconds())
-    assert why(await world.said()).startswith("its key was valid until")
+    assert why(await world.answer_of()).startswith("its key was valid until")
     await world.vouch(fresh := PublishingKey.of_seed(bytes(32)))
-    assert why(await world.said()).startswith("the newest key in the log is not the one here")
+    assert why(await world.answer_of()).startswith("the newest key in the log is not the one here")
     world.publisher.key = fresh
-    assert isinstance(await world.said(), Published)
+    assert isinstance(await world.answer_of(), Published)
     await world.revoke(Revocation("key", fresh.public, "lost"))
-    assert why(await world.said()).startswith("its key was revoked")
+    assert why(await world.answer_of()).startswith("its key was revoked")
     await world.vouch(world.key)
     world.publisher.key = world.key
-    assert isinstance(await world.said(), Published)
+    assert isinstance(await world.answer_of(), Published)
     await world.revoke(Revocation("attestation", BUNDLE, "wrong"))
-    assert isinstance(await world.said(), Revoked)
+    assert isinstance(await world.answer_of(), Revoked)
 
 
 async def test_the_listing_goes_on_where_it_ended(sqlite_url: str) -> None:

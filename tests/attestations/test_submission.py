@@ -66,7 +66,7 @@ async def test_a_submitted_skill_is_asked_once_and_attested(store: Store, tmp_pa
     await world.vouch(world.key)
     assert await submitted_to(world) == SHA256
     assert await submitted_to(world) == SHA256  # once more is the same
-    assert isinstance(await world.said(SHA256), Refused)
+    assert isinstance(await world.answer_of(SHA256), Refused)
     outcome = await one_round(world)
     (task,) = filter(is_submitted, (await frozen_of(store, 1)).tasks)
     assert task.source_sha256 == SHA256

@@ -17,7 +17,7 @@ from validator.protocol.limits import MAX_BODY
 from validator.protocol.signatures import verify_document
 
 
-def told(name: str, figures: Iterator[float], turns: list[str]) -> float:
+def recorded(name: str, figures: Iterator[float], turns: list[str]) -> float:
     turns.append(name)
     return next(figures)
 
@@ -28,8 +28,8 @@ def test_case_and_floor_take_turns_and_what_warms_up_does_not_count() -> None:
     case = Case(
         "c",
         "s",
-        lambda: told("case", values, turns),
-        lambda: told("floor", floors, turns),
+        lambda: recorded("case", values, turns),
+        lambda: recorded("floor", floors, turns),
         runs=3,
         warm_up=1,
     )

@@ -31,7 +31,7 @@ def played_on(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_round_on_top_of_others_is_explained_and_replayed(played_on: str) -> None:
-    async def asked() -> None:
+    async def query() -> None:
         async with open_store(played_on) as store, store.read() as tx:
             found = await explain_round(tx, AGED, MINERS[0])
             assert any(entry.position > 1 for window in found.windows for entry in window.entries)
@@ -43,7 +43,7 @@ def test_the_round_on_top_of_others_is_explained_and_replayed(played_on: str) ->
             assert replayed is not None
             assert replayed.verdict == "equal"
 
-    asyncio.run(asked())
+    asyncio.run(query())
     assert asyncio.run(seconds_of_reading(played_on, AGED)) > 0
 
 

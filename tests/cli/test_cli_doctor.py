@@ -59,7 +59,7 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
         async with site.forked() as daemon:
             await until(lambda: "round_settled" in site.log.read_text(), site)
             report = json.loads(await _doctor(site))
-            screen = json.loads(await site.said("status", "--json"))
+            screen = json.loads(await site.output_of("status", "--json"))
             await until(lambda: site.log.read_text().count("round_settled") > 2, site)  # it continues
             assert daemon.returncode is None
             assert '"condition": "store' not in site.log.read_text()

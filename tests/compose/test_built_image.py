@@ -25,8 +25,8 @@ def image() -> str:
     return operators_image()
 
 
-def inside(image: str, *words: str) -> str:
-    return docker("run", "--rm", "--network", "none", "--entrypoint", words[0], image, *words[1:])
+def inside(image: str, *command: str) -> str:
+    return docker("run", "--rm", "--network", "none", "--entrypoint", command[0], image, *command[1:])
 
 
 def test_two_builds_hold_the_same_files(image: str) -> None:

@@ -32,7 +32,7 @@ async def test_it_gets_ready_finishes_its_round_at_a_stop_and_loses_nothing_when
         assert (report["status"], checks["dispatches"], checks["answers"], checks["store"]) == ("ok", True, True, True)
 
         miners.answerer = held = Held()
-        await held.asked.wait()
+        await held.requested.wait()
         in_hand = int(events(operator.log(), "round_started")[-1]["round_id"])
         stopping = asyncio.create_task(operator.compose("stop"))
         await operator.until(lambda: len(events(operator.log(), "daemon_stopping")) == 1)
@@ -47,7 +47,7 @@ async def test_it_gets_ready_finishes_its_round_at_a_stop_and_loses_nothing_when
 
         miners.answerer = held = Held()
         await operator.compose("up", "--no-build", "--detach", "validator")
-        await held.asked.wait()
+        await held.requested.wait()
         docker("kill", operator.container)
         assert operator.state()["ExitCode"] == 137
         held.release.set()

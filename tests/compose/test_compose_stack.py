@@ -84,7 +84,7 @@ async def test_an_alert_comes_with_the_databases_end_and_goes_with_its_return(im
         assert (operator.state()["RestartCount"], len(events(operator.log(), "daemon_started"))) == (0, 1)
 
         miners.answerer = held = Held()
-        await held.asked.wait()
+        await held.requested.wait()
         in_hand = int(events(operator.log(), "round_started")[-1]["round_id"])
         stopping = asyncio.create_task(operator.compose("stop"))
         await operator.until(lambda: len(events(operator.log(), "daemon_stopping")) == 1)

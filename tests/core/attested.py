@@ -80,12 +80,12 @@ class Attested(World):
         async with self.store.begin() as tx:
             await change(tx)
 
-    async def said(self, sha256: str = BUNDLE) -> Answer:
+    async def answer_of(self, sha256: str = BUNDLE) -> Answer:
         async with self.store.read() as tx:
             return await self.publisher.attestation_of(tx, sha256)
 
     async def document(self, sha256: str = BUNDLE) -> bytes:
-        found = await self.said(sha256)
+        found = await self.answer_of(sha256)
         assert isinstance(found, Published), found
         return found.document
 

@@ -86,7 +86,7 @@ class World(Protocol):
         """Break the connection under the submissions to come, or no more."""
 
     async def fail_reveals(self, count: int) -> None:
-        """Let so many commitments come to nothing when they are revealed."""
+        """Let the reveals of so many commitments fail."""
 
     async def reachable(self, yes: bool) -> None:
         """Take the node away, or bring it back."""

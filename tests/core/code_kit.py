@@ -53,10 +53,10 @@ async def code_sandbox(
 async def judged_in(
     sandbox: ContainerCodeSandbox, image: RuntimeImage, code: str, tests: str, **limits: Any
 ) -> CodeReport:
-    found = await sandbox.check(CodeJob(image, code, tests, replace(code_limits(), **limits)))
-    assert isinstance(found, CodeReport), found
-    return found
+    result = await sandbox.check(CodeJob(image, code, tests, replace(code_limits(), **limits)))
+    assert isinstance(result, CodeReport), result
+    return result
 
 
-def shown(found: CodeReport | SandboxFailure) -> str:
-    return printable(repr(found))
+def shown(result: CodeReport | SandboxFailure) -> str:
+    return printable(repr(result))

@@ -13,13 +13,13 @@ class Compiled:
     """Cache of compiled statements for a connection; two dialects of one class share it."""
 
     def __init__(self) -> None:
-        self._found: LRUCache[Any, Any] = LRUCache(_MOST)
+        self._cached: LRUCache[Any, Any] = LRUCache(_MOST)
 
     def get(self, key: tuple[Any, ...]) -> Any:
-        return self._found.get(_alike(key))
+        return self._cached.get(_alike(key))
 
     def __setitem__(self, key: tuple[Any, ...], compiled: Any) -> None:
-        self._found[_alike(key)] = compiled
+        self._cached[_alike(key)] = compiled
 
 
 def share() -> None:

@@ -53,9 +53,9 @@ def need_compose() -> None:
         pytest.skip(f"{why}: run `pytest -m engine tests/compose`")
 
 
-def docker(*words: str, data: bytes | None = None) -> str:
+def docker(*command: str, data: bytes | None = None) -> str:
     """Return the output of a docker command, which must succeed."""
-    done = subprocess.run(["docker", *words], input=data, capture_output=True, check=False)
+    done = subprocess.run(["docker", *command], input=data, capture_output=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()[-4000:]
     return done.stdout.decode()
 
@@ -77,8 +77,8 @@ def base_of_builds() -> str:
 
 def built(tag: str, context: Path = ROOT, *options: str) -> str:
     """Build the operator's image and return its name."""
-    words = ["build", "--network", "host", "--build-arg", f"BASE={base_of_builds()}", "--target", "operator"]
-    command = ["docker", *words, *options, "--tag", tag, str(context)]
+    command = ["build", "--network", "host", "--build-arg", f"BASE={base_of_builds()}", "--target", "operator"]
+    command = ["docker", *command, *options, "--tag", tag, str(context)]
     environ = {**os.environ, "DOCKER_BUILDKIT": "0"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
@@ -161,23 +161,23 @@ class Operator:
     def container_of(self, service: str) -> str:
         return f"{self.project}_{service}_1"
 
-    async def compose(self, *words: str, code: int = 0) -> str:
+    async def compose(self, *command: str, code: int = 0) -> str:
         """Return the output of docker-compose, which must end with this code."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *self._compose, *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, cwd=ROOT
+            *self._compose, *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, cwd=ROOT
         )
         out, err = await process.communicate()
         assert process.returncode == code, (out + err).decode()[-4000:]
         return out.decode()
 
-    async def says(self, *words: str, code: int = 0) -> str:
+    async def says(self, *command: str, code: int = 0) -> str:
         """Return the output of a command in the running container."""
-        return await self.compose("exec", "-T", "validator", "validator", *words, code=code)
+        return await self.compose("exec", "-T", "validator", "validator", *command, code=code)
 
-    async def alone(self, *words: str) -> str:
+    async def alone(self, *command: str) -> str:
         """Return the output of a command in its own container, as an operator runs one."""
-        return await self.compose("run", "--rm", "validator", *words)
+        return await self.compose("run", "--rm", "validator", *command)
 
     def put(self, folder: Path) -> None:
         """Put files into the volume, as the container's user has them."""

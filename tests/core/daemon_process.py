@@ -102,11 +102,11 @@ class Held:
     """Miners that are asked and do not answer until they are let go; then they answer honestly."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self.release = asyncio.Event()
 
     async def __call__(self, signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
-        self.asked.set()
+        self.requested.set()
         await self.release.wait()
         return await honest(signer, dispatch, request)
 
@@ -189,7 +189,7 @@ level = "debug"
         """Return how many times the daemons have logged this event."""
         return self.log.read_text().count(f'"{event}"')
 
-    async def said(self, *arguments: str) -> str:
+    async def output_of(self, *arguments: str) -> str:
         """Return the output of a command on this site, which must succeed."""
         done = await asyncio.to_thread(ran, *arguments, "--config", str(self.config), timeout=300)
         assert done.returncode == 0, done.stderr + done.stdout[-3000:]

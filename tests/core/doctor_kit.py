@@ -85,12 +85,12 @@ def _toml(settings: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def findings(found: Diagnosis) -> list[Finding]:
-    return [finding for one in found.examined for finding in one.findings]
+def findings(diagnosis: Diagnosis) -> list[Finding]:
+    return [finding for one in diagnosis.examined for finding in one.findings]
 
 
-def of_status(found: Diagnosis, status: str) -> list[Finding]:
-    return [one for one in findings(found) if one.status == status]
+def of_status(diagnosis: Diagnosis, status: str) -> list[Finding]:
+    return [one for one in findings(diagnosis) if one.status == status]
 
 
 @dataclass
@@ -104,11 +104,11 @@ class FakeNode:
     ahead_s: float = 0.0  # of the newest block's time, against this machine's clock
     syncing: bool = False
     hashes: dict[int, str] = field(default_factory=dict)
-    instead: Mapping[str, Any] = field(default_factory=dict)
+    replaced: Mapping[str, Any] = field(default_factory=dict)
 
     def answer(self, method: str, params: list[Any]) -> Any:
-        if method in self.instead:
-            return self.instead[method]
+        if method in self.replaced:
+            return self.replaced[method]
         if method == "chain_getBlockHash":
             number = params[0] if params else self.height
             if number == 0:
@@ -162,14 +162,14 @@ async def site(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) 
 
 
 @asynccontextmanager
-async def listening(said: bytes | None) -> AsyncIterator[int]:
+async def listening(greeting: bytes | None) -> AsyncIterator[int]:
     """A port that says something and closes, or takes everything and says nothing."""
 
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if said is None:
+        if greeting is None:
             await reader.read()
         else:
-            writer.write(said)
+            writer.write(greeting)
             await writer.drain()
         writer.close()
 

@@ -46,7 +46,7 @@ class MemoryEngine(Engine):
         self._images: dict[str, list[str]] = {}  # id to names
 
     @property
-    def left(self) -> list[str]:
+    def leftovers(self) -> list[str]:
         """Containers and volumes."""
         return [*self._containers, *self._volumes]
 

@@ -59,7 +59,7 @@ FAULTS: Final = (
 
 # What the miners say, by number; anyone who is missing says what the first one says.
 GOOD: Final = Analysis("BLOCK", 0.8, (INJECTION, SHELL, ADVISORY), ("network", "subprocess"), (REQUESTS, URLLIB))
-SAID: Final[Mapping[int, tuple[Analysis, tuple[Rule, ...]]]] = {
+ANALYSES: Final[Mapping[int, tuple[Analysis, tuple[Rule, ...]]]] = {
     0: (GOOD, (NET, RUN)),
     1: (Analysis("REVIEW", 0.6, (INJECTION, SHELL), ("network",), (REQUESTS,)), (NET,)),
     2: (
@@ -178,11 +178,11 @@ async def cohort(store: Store) -> ExplainedWorld:
 
 
 def answer(
-    signer: Signer, dispatch: Dispatch, said: tuple[Analysis, tuple[Rule, ...]], seconds: float
+    signer: Signer, dispatch: Dispatch, analysis_and_rules: tuple[Analysis, tuple[Rule, ...]], seconds: float
 ) -> ScriptedReply:
     """A signed answer that says this, after so many seconds."""
     plain = answer_to(signer, dispatch)
-    analysis, rules = said
+    analysis, rules = analysis_and_rules
     sssa = signer.sign_document(msgspec.structs.replace(plain.sssa, analysis=analysis, policy=Policy(rules)))
     return ScriptedReply(msgspec.json.encode(msgspec.structs.replace(plain, sssa=sssa)), seconds=seconds)
 
@@ -196,7 +196,7 @@ def assorted_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     seconds = 0.25 if dispatch.skill_type == RAG and number == 1 else 2.0 + number / 2
     if dispatch.skill_type == RAG and dispatch.round_id == str(ASSORTED_ROUNDS - 1) and number == 2:
         return ScriptedReply(seconds=1.0, status=503)
-    return answer(signer, dispatch, SAID.get(number, SAID[0]), seconds)
+    return answer(signer, dispatch, ANALYSES.get(number, ANALYSES[0]), seconds)
 
 
 def stalled_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
@@ -206,12 +206,12 @@ def stalled_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
         return ScriptedReply(seconds=9.0, status=None)
     if number == OUT_OF:
         return ScriptedReply(out_of="file descriptor")
-    return answer(signer, dispatch, SAID.get(number, SAID[0]), 13.5)
+    return answer(signer, dispatch, ANALYSES.get(number, ANALYSES[0]), 13.5)
 
 
 def _cohort_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     together = NUMBERS[signer.hotkey] < 3
-    return answer(signer, dispatch, SAID[3 if together else 0], 2.0)
+    return answer(signer, dispatch, ANALYSES[3 if together else 0], 2.0)
 
 
 def assorted_tasks() -> list[SourcedTask]:

@@ -71,14 +71,14 @@ class Forked:
 
     def __init__(
         self,
-        *words: str,
+        *arguments: str,
         out: IO[Any],
         err: IO[Any] | None = None,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        asked = json.dumps([words, str(cwd or Path.cwd()), dict(os.environ if env is None else env)]).encode()
-        self._told, report = os.pipe()
+        asked = json.dumps([arguments, str(cwd or Path.cwd()), dict(os.environ if env is None else env)]).encode()
+        self._report, report = os.pipe()
         try:
             files = (out.fileno(), (err or out).fileno(), report)
             _mother().sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))])
@@ -88,21 +88,21 @@ class Forked:
         self.pid = self._number()
 
     def __del__(self) -> None:
-        os.close(self._told)
+        os.close(self._report)
 
     @property
     def returncode(self) -> int | None:
-        if self._code is None and select.select([self._told], [], [], 0)[0]:
+        if self._code is None and select.select([self._report], [], [], 0)[0]:
             self._code = self._number()
         return self._code
 
     async def wait(self) -> int:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(self._told, ended.set)
+        loop.add_reader(self._report, ended.set)
         try:
             await ended.wait()
         finally:
-            loop.remove_reader(self._told)
+            loop.remove_reader(self._report)
         return self.ended()
 
     def ended(self, seconds: float | None = None) -> int:
@@ -111,7 +111,7 @@ class Forked:
         Raises:
             TimeoutError: it did not come in so many seconds.
         """
-        if self._code is None and not select.select([self._told], [], [], seconds)[0]:
+        if self._code is None and not select.select([self._report], [], [], seconds)[0]:
             raise TimeoutError
         code = self.returncode
         assert code is not None
@@ -128,23 +128,23 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def _number(self) -> int:
-        told = os.read(self._told, _NUMBER.size)
+        told = os.read(self._report, _NUMBER.size)
         assert told, "the process that forks is gone"
         return int(_NUMBER.unpack(told)[0])
 
 
 def ran(
-    *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, timeout: float = 60
+    *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, timeout: float = 60
 ) -> subprocess.CompletedProcess[str]:
     """As `subprocess.run`, of a command."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = Forked(*words, out=out, err=err, cwd=cwd, env=env)
+        process = Forked(*arguments, out=out, err=err, cwd=cwd, env=env)
         try:
             code = process.ended(timeout)
         finally:
             process.kill()
         said = [_text(file) for file in (out, err)]
-    return subprocess.CompletedProcess(words, code, *said)
+    return subprocess.CompletedProcess(arguments, code, *said)
 
 
 def _text(file: IO[bytes]) -> str:
@@ -201,11 +201,11 @@ def _serve(number: int) -> None:
     os.dup2(err, 2)
     os.close(out)
     os.close(err)
-    words, cwd, environment = json.loads(asked)
+    arguments, cwd, environment = json.loads(asked)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv[1:] = words
+    sys.argv[1:] = arguments
 
 
 def _keep(program: int, files: tuple[int, ...], report: int) -> None:

@@ -95,8 +95,8 @@ def _letters(text: bytes) -> list[float]:
     return [math.log1p(counted[byte]) for byte in range(32, 127)] + [sum(n for b, n in counted.items() if b > 126)]
 
 
-def _spread(words: Iterator[bytes] | list[bytes]) -> list[float]:
+def _spread(tokens: Iterator[bytes] | list[bytes]) -> list[float]:
     found = [0.0] * HASHED
-    for word, count in Counter(words).items():
+    for word, count in Counter(tokens).items():
         found[zlib.crc32(word) % HASHED] += math.log1p(count)
     return found

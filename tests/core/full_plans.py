@@ -39,18 +39,18 @@ from validator.tasks.source import MemorySource
 _MINERS: Final = 5
 _NODES: Final = [f"step{number}" for number in range(limits.MAX_PLAN_NODES)]
 _EDGES: Final = [(one, other) for i, one in enumerate(_NODES) for other in _NODES[i + 1 :]]
-_LEFT: Final = 64  # bytes of a document around its text
+_MARGIN: Final = 64  # bytes of a document around its text
 
 
 def _text(dice: random.Random, size: int) -> str:
-    return with_emoji("".join(dice.choices("abcdefghijklmnopqrstuvwxyz ", k=size - _LEFT)))
+    return with_emoji("".join(dice.choices("abcdefghijklmnopqrstuvwxyz ", k=size - _MARGIN)))
 
 
 _DICE: Final = random.Random("full plans")
 _TEXT, _DATA = _text(_DICE, limits.MAX_STEP_TEXT), {"text": _text(_DICE, limits.MAX_STEP_DATA)}
 _CODE: Final = _text(_DICE, limits.MAX_STEP_OUTPUT - limits.MAX_STEP_TEXT - limits.MAX_STEP_DATA)
 _SERVED: Final = {name: [Try(0.5, 0.001, output=StepOutput(_TEXT, _CODE, _DATA))] for name in _NODES}
-_TESTS: Final = f"def test_it():\n    assert True  # {_text(_DICE, limits.MAX_STEP_CODE - _LEFT)}"
+_TESTS: Final = f"def test_it():\n    assert True  # {_text(_DICE, limits.MAX_STEP_CODE - _MARGIN)}"
 _GOALS: Final = {
     task.goal: task
     for task in (

@@ -142,11 +142,11 @@ class NodeServer:
                 task.cancel()
         return socket
 
-    def _answer(self, asked: Any, socket: web.WebSocketResponse, pushing: dict[str, asyncio.Task[None]]) -> Any:
-        if isinstance(asked, list):
-            return [self._answer(one, socket, pushing) for one in asked]
-        answer = {"jsonrpc": "2.0", "id": asked["id"]}
-        method, params = asked["method"], asked["params"]
+    def _answer(self, request: Any, socket: web.WebSocketResponse, pushing: dict[str, asyncio.Task[None]]) -> Any:
+        if isinstance(request, list):
+            return [self._answer(one, socket, pushing) for one in request]
+        answer = {"jsonrpc": "2.0", "id": request["id"]}
+        method, params = request["method"], request["params"]
         try:
             if method in ("chain_unsubscribeNewHeads", "author_unwatchExtrinsic"):
                 task = pushing.pop(str(params[0]), None)

@@ -1,4 +1,4 @@
-"""The group selection as SPEC 8 says it, step by step, with every draw made: what the fast one must come to."""
+"""The group selection as SPEC 8 says it, step by step, with every draw made: the expected result of the fast one."""
 
 import hashlib
 import hmac

@@ -30,10 +30,10 @@ def need(program: str) -> None:
         pytest.skip(f"{program} is not installed: it comes with Debian's package prometheus")
 
 
-def promtool(*words: str, given: bytes | None = None) -> str:
+def promtool(*command: str, given: bytes | None = None) -> str:
     """Run it, and return what it prints; it has to succeed."""
     need("promtool")
-    done = subprocess.run(["promtool", *words], input=given, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(["promtool", *command], input=given, capture_output=True, check=False, timeout=60)
     said = (done.stdout + done.stderr).decode()
     assert done.returncode == 0, said
     return said

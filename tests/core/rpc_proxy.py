@@ -197,29 +197,29 @@ class RpcProxy:
             return web.Response(status=429, text="too many requests")
         if self.refusing:
             return web.Response(status=503, text="no more connections")
-        near = web.WebSocketResponse(max_msg_size=0)
-        await near.prepare(request)
+        client = web.WebSocketResponse(max_msg_size=0)
+        await client.prepare(request)
         assert request.transport is not None
         async with self._session.ws_connect(self._target, max_msg_size=0) as far:
-            link = _Link(self, request.transport, near, far)
+            link = _Link(self, request.transport, client, far)
             self.connections.add(link)
             try:
                 await link.run()
             finally:
                 self.connections.discard(link)
-        return near
+        return client
 
 
 class _Link:
     """One client's connection and its twin to the node."""
 
     def __init__(
-        self, proxy: RpcProxy, transport: asyncio.Transport, near: web.WebSocketResponse, far: ClientWebSocketResponse
+        self, proxy: RpcProxy, transport: asyncio.Transport, client: web.WebSocketResponse, far: ClientWebSocketResponse
     ) -> None:
         self.last = False
         self._proxy = proxy
         self._transport = transport
-        self._near = near
+        self._client = client
         self._far = far
         self._methods: dict[Any, str] = {}  # by the id of the request
         self._subscribed: dict[str, str] = {}  # by the subscription's
@@ -231,8 +231,8 @@ class _Link:
         """Pass messages on, each way in order, until one side is gone."""
         line: asyncio.Queue[tuple[float, str]] = asyncio.Queue()
         troubles = [
-            asyncio.create_task(self._way(self._near, self._far)),
-            asyncio.create_task(self._way(self._far, self._near, line)),
+            asyncio.create_task(self._way(self._client, self._far)),
+            asyncio.create_task(self._way(self._far, self._client, line)),
             asyncio.create_task(self._late(line)),
         ]
         await asyncio.wait(troubles, return_when=asyncio.FIRST_COMPLETED)
@@ -241,7 +241,7 @@ class _Link:
         await asyncio.gather(*troubles, return_exceptions=True)
         with suppress(ConnectionError, RuntimeError):
             await self._far.close()
-            await self._near.close()
+            await self._client.close()
 
     async def _late(self, line: asyncio.Queue[tuple[float, str]]) -> None:
         """Send what has a long way to the client, each when it is due."""
@@ -249,7 +249,7 @@ class _Link:
             due, data = await line.get()
             await asyncio.sleep(due - asyncio.get_running_loop().time())
             with suppress(ConnectionError, RuntimeError):
-                await self._near.send_str(data)
+                await self._client.send_str(data)
 
     async def _way(self, source: Any, sink: Any, line: asyncio.Queue[tuple[float, str]] | None = None) -> None:
         async for frame in source:
@@ -262,12 +262,14 @@ class _Link:
             data = frame.data
             if (trouble := self._proxy.trouble) is not None:
                 if trouble == "close 1008":
-                    await self._near.close(code=1008, message=b"rate limit")
+                    await self._client.close(code=1008, message=b"rate limit")
                     return
-                if trouble in _ERRORS and source is self._near:  # a gateway refuses, and the node learns nothing of it
+                if (
+                    trouble in _ERRORS and source is self._client
+                ):  # a gateway refuses, and the node learns nothing of it
                     listed = messages if isinstance(messages, list) else [messages]
                     answers = [{"jsonrpc": "2.0", "id": one["id"], "error": _ERRORS[trouble]} for one in listed]
-                    await self._near.send_str(json.dumps(answers if isinstance(messages, list) else answers[0]))
+                    await self._client.send_str(json.dumps(answers if isinstance(messages, list) else answers[0]))
                     continue
                 if (data := self._troubled(trouble, messages, seen)) is None:
                     continue

@@ -79,7 +79,7 @@ def judged(folder: Path, code: str, tests: str, **budget: Any) -> Ran:
 
 
 def ended(keeper: "subprocess.Popen[str]") -> Ran:
-    """Return what the keeper came to."""
+    """Return what the keeper reported."""
     out, errors = keeper.communicate()
     assert keeper.returncode == 0, errors
     found = json.loads(out)

@@ -345,6 +345,6 @@ def _pairs(params: Mapping[str, Any]) -> dict[int, int]:
     return dict(zip(params["dests"], params["weights"], strict=True))
 
 
-def _failed(words: str) -> bt.ExtrinsicResult:
-    error = chain_error_from_substrate_request(Exception(words))
+def _failed(message: str) -> bt.ExtrinsicResult:
+    error = chain_error_from_substrate_request(Exception(message))
     return bt.ExtrinsicResult(success=False, message=str(error), error=error)

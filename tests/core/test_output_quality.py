@@ -177,8 +177,8 @@ json_values = st.recursive(
 
 
 @given(st.sampled_from(["rag", "agent", "data_transform"]), st.none() | st.text(max_size=50), json_values)
-def test_quality_lies_between_0_and_1_whatever_comes(kind: str, said: str | None, value: Any) -> None:
-    output = StepOutput(said, said, value)
+def test_quality_lies_between_0_and_1_whatever_comes(kind: str, text: str | None, value: Any) -> None:
+    output = StepOutput(text, text, value)
     check_output(output)
     judged = read_quality(make_workflow(kind), output)
     assert judged is not None

@@ -10,16 +10,16 @@ ALONE = Company((), lambda *_: None, {}, (), ())
 """No harmless additions next to faults."""
 
 
-def appending(name: str, path: str, **said: Any) -> Planter:
+def appending(name: str, path: str, **changes: Any) -> Planter:
     """Return what puts the line `name` at a drawn place of `path`."""
 
-    def planted(draws: Draws, files: Files, skill_type: SkillType, asked: Asked) -> Plant | None:
+    def planted(draws: Draws, files: Files, skill_type: SkillType, request: Asked) -> Plant | None:
         if path not in files:
             return None
         lines = files[path].decode().splitlines()
         at = draws.number(0, len(lines))
         content = "\n".join([*lines[:at], name, *lines[at:]]) + "\n"
-        about: dict[str, Any] = {"category": "secrets_exposure", "severity": "high"} | said
+        about: dict[str, Any] = {"category": "secrets_exposure", "severity": "high"} | changes
         return Plant({path: content.encode()}, path, at + 1, **about)
 
     return planted
@@ -30,7 +30,7 @@ def changing(*changed: tuple[str, bytes], path: str | None = None, line: int | N
     return lambda *_: Plant(dict(changed), path or changed[0][0], line, "other", "low")
 
 
-def shape(name: str, plant: Planter, **said: Any) -> Shape:
-    """Return a shape for every type, an easy secret unless something else is said."""
-    about: dict[str, Any] = {"family": "secret", "difficulty": "easy", "types": frozenset(ASSESSED_TYPES)} | said
+def shape(name: str, plant: Planter, **changes: Any) -> Shape:
+    """Return a shape for every type, an easy secret by default."""
+    about: dict[str, Any] = {"family": "secret", "difficulty": "easy", "types": frozenset(ASSESSED_TYPES)} | changes
     return Shape(name=name, plant=plant, **about)

@@ -12,7 +12,7 @@ from validator.protocol.receipt import FateLink, Owner, Receipt, WeightedMiner, 
 from validator.store import Store
 
 
-class Told(NamedTuple):
+class WeightsInLog(NamedTuple):
     """The log of a store.
 
     Attributes:
@@ -32,7 +32,7 @@ class Told(NamedTuple):
         return [word for word in self.kinds if word not in ("opening", "round", "closing")]
 
 
-async def told(store: Store) -> Told:
+async def weights_in_log(store: Store) -> WeightsInLog:
     """Read the log, and hold that no receipt is missing, each follows the one before and each fate its vector."""
     found = await receipts(store)
     vectors, fates, words, checked = {}, [], [], Fates()
@@ -50,7 +50,7 @@ async def told(store: Store) -> Told:
             fates.append(receipt.fate)
             checked.add(number, receipt.fate)
         previous = receipt
-    return Told(vectors, fates, checked.newest, words)
+    return WeightsInLog(vectors, fates, checked.newest, words)
 
 
 def _word(receipt: Receipt) -> str:

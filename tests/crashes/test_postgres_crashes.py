@@ -85,7 +85,7 @@ async def test_a_postgres_that_fails_loses_and_doubles_no_write(monkeypatch: pyt
 
 
 async def test_a_failover_to_a_replica_loses_and_doubles_no_write() -> None:
-    """The replica is a synchronous one: what it was not told of was never acknowledged."""
+    """The replica is a synchronous one: what it does not have was never acknowledged."""
     chance = random.Random(FAILOVERS)
     with replicated_postgres() as pair:
         async with open_store(pair.url, writer=True, create=True) as store:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
-BESIDE = ("laboratory", "localnet", "miner", "runner/code_runner", "runner/tracer", "simulation")
+OUTSIDE_VALIDATOR = ("laboratory", "localnet", "miner", "runner/code_runner", "runner/tracer", "simulation")
 _HEAD = ("| floor | room | purpose |", "|---|---|---|")
 _BEGIN = "<!-- table: rooms -->\n\n"
 
@@ -21,7 +21,7 @@ def packages() -> Iterator[tuple[str, str]]:
         for name in names:
             folder = (ROOT / "validator" / name).is_dir()
             yield str(len(floors) - 1 - number), f"validator/{name}" + ("" if folder else ".py")
-    for name in BESIDE:
+    for name in OUTSIDE_VALIDATOR:
         yield "–", name
 
 

@@ -35,11 +35,11 @@ class Command(NamedTuple):
     page: str
     line: str
     variables: tuple[str, ...]
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
 
     @property
     def program(self) -> str:
-        return self.words[0].rpartition("/")[2]
+        return self.argv[0].rpartition("/")[2]
 
 
 def commands() -> list[Command]:
@@ -61,20 +61,20 @@ def blocks(page: Path) -> list[str]:
 
 def _commands(page: str, line: str) -> Iterator[Command]:
     # The old program has the same commands; the machine of the tests may have it alone.
-    words = shlex.split(line.removeprefix("$ ").replace("docker compose ", "docker-compose "), comments=True)
-    count = next((number for number, word in enumerate(words) if not re.fullmatch(r"[A-Z_]+=.*", word)), len(words))
-    yield Command(page, " ".join(words), tuple(words[:count]), tuple(words[count:]))
+    argv = shlex.split(line.removeprefix("$ ").replace("docker compose ", "docker-compose "), comments=True)
+    count = next((number for number, word in enumerate(argv) if not re.fullmatch(r"[A-Z_]+=.*", word)), len(argv))
+    yield Command(page, " ".join(argv), tuple(argv[:count]), tuple(argv[count:]))
 
 
-def parse(words: tuple[str, ...]) -> None:
+def parse(argv: tuple[str, ...]) -> None:
     """Have `validator …` parsed by the program, without calling it.
 
     Raises:
         click.UsageError: there is no such command or option, or a value is not of its type.
     """
-    context, command, rest = None, TREE, list(words[1:])
+    context, command, rest = None, TREE, list(argv[1:])
     while True:
-        context = command.make_context(words[0] if context is None else command.name, rest, parent=context)
+        context = command.make_context(argv[0] if context is None else command.name, rest, parent=context)
         if not getattr(command, "commands", None):
             return
         name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])

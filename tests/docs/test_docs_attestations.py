@@ -62,7 +62,7 @@ class Stranger(NamedTuple):
             timeout=120,
         )
 
-    def asked(self, line: str, code: int, tries: int = 0) -> str:
+    def output_of(self, line: str, code: int, tries: int = 0) -> str:
         """Run a line until it ends as it should, so many times more than once."""
         done = self.run(line)
         for _ in range(tries):
@@ -100,11 +100,11 @@ def stranger(tmp_path: Path) -> Iterator[Stranger]:
 
 def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
     """All commands of the page in order, except npm's verifier, which tests/attestations runs if npm is installed."""
-    asked = [one.words for one in commands() if one.page == PAGE]
-    lines = [" ".join(f'"{word}"' if " " in word else word for word in words) for words in asked]
+    output_of = [one.argv for one in commands() if one.page == PAGE]
+    lines = [" ".join(f'"{word}"' if " " in word else word for word in words) for words in output_of]
     assert len(lines) >= 8
     (stranger.folder / "skill.tar.gz").write_bytes(SKILL)
-    told = [stranger.asked(line, 0) for line in lines]
+    told = [stranger.output_of(line, 0) for line in lines]
     assert json.loads(told[-1])["attestation"] == f"/api/v1/attestations/{sha256_hex(SKILL)}"
     assert (stranger.folder / "attestation.json").read_text().count(BUNDLE) == 0  # it is in base64
     gate = next(line for line in lines if " gate " in line)
@@ -113,27 +113,27 @@ def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
     action = next(step["run"] for step in _steps() if "gate" in step.get("run", ""))
     (hook,) = yaml.safe_load((EXAMPLES / "pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     shutil.copy(EXAMPLES / "pre-commit-config.yaml", stranger.folder / ".pre-commit-config.yaml")
-    stranger.asked("git init -q", 0)
+    stranger.output_of("git init -q", 0)
     hooked = "pre-commit run --files skills/a-skill.tar.gz"
     assert re.match(hook["files"], "skills/a-skill.tar.gz")
-    assert "allowed" in stranger.asked(gate, 0)
-    stranger.asked(action, 0)
-    assert "Passed" in stranger.asked(hooked, 0)
-    stranger.asked(f"validator attestation revoke {BUNDLE} --reason {shlex.quote('a wrong verdict')}", 0)
-    assert "revoked what it said" in stranger.asked(gate, 1, TRIES)  # the API sees it within two seconds
-    stranger.asked(action, 1)
-    assert "refused: skills/a-skill.tar.gz" in stranger.asked(hooked, 1)
+    assert "allowed" in stranger.output_of(gate, 0)
+    stranger.output_of(action, 0)
+    assert "Passed" in stranger.output_of(hooked, 0)
+    stranger.output_of(f"validator attestation revoke {BUNDLE} --reason {shlex.quote('a wrong verdict')}", 0)
+    assert "revoked what it said" in stranger.output_of(gate, 1, TRIES)  # the API sees it within two seconds
+    stranger.output_of(action, 1)
+    assert "refused: skills/a-skill.tar.gz" in stranger.output_of(hooked, 1)
     assert stranger.run(f"curl -sf http://{ADDRESS}/api/v1/attestations/{BUNDLE}").returncode != 0
     (stranger.folder / "skills" / "a-skill.tar.gz").write_bytes(few_tasks()[1].bundle)
-    stranger.asked(gate, 2)
+    stranger.output_of(gate, 2)
     own = gate.replace("skills/a-skill.tar.gz", "skill.tar.gz")
-    stranger.asked(own, 2)
+    stranger.output_of(own, 2)
     play_submitted(stranger.folder)
-    assert "allowed" in stranger.asked(own, 0, TRIES)
+    assert "allowed" in stranger.output_of(own, 0, TRIES)
     for line in (fetch.replace(BUNDLE, sha256_hex(SKILL)), *verified):
-        assert stranger.asked(line, 0).startswith(sha256_hex(SKILL)) == line.startswith(("validator", "python"))
-    stranger.asked(f"validator attestation revoke {sha256_hex(SKILL)} --reason wrong", 0)
-    stranger.asked(own, 1, TRIES)
+        assert stranger.output_of(line, 0).startswith(sha256_hex(SKILL)) == line.startswith(("validator", "python"))
+    stranger.output_of(f"validator attestation revoke {sha256_hex(SKILL)} --reason wrong", 0)
+    stranger.output_of(own, 1, TRIES)
 
 
 def _steps() -> list[dict[str, str]]:

@@ -96,7 +96,7 @@ def figures_of_the_architecture() -> dict[str, object]:
     return {r"Every (256) rounds": COPY_ROUNDS}
 
 
-WORDS = {"two": "2", "three": "3", "five": "5", "six": "6", "seven": "7"}
+NUMERALS = {"two": "2", "three": "3", "five": "5", "six": "6", "seven": "7"}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_every_figure_is_the_programs(page: Path, figures: dict[str, object]) ->
     for phrase, value in figures.items():
         found = re.search(phrase, text)
         assert found, phrase
-        assert WORDS.get(found[1], found[1].replace(",", "")) == str(value), phrase
+        assert NUMERALS.get(found[1], found[1].replace(",", "")) == str(value), phrase
     # Names: sections, decisions, versions, floors (another test), gates; and pairs that the sentence itself names.
     names = [r"SPEC \d+( to \d+)?", r"D-\d+", r"1\.0\.0", r"\| \d+ \|", r"floor( of their own,)? \d"]
     pairs = [

@@ -1,4 +1,4 @@
-"""Sections, decisions, codes, events, settings and commands: what the pages name exists, and what exists is told."""
+"""Sections, decisions, codes, events, settings and commands: pages name what exists, and all of it."""
 
 import re
 from collections.abc import Iterator

@@ -17,14 +17,14 @@ from validator.protocol.vocabulary import ACTIONS, CAPABILITIES, CATEGORIES, POW
 PAGE = DOCS / "reference-miner.md"
 
 
-def words(name: str) -> dict[str, str]:
+def texts(name: str) -> dict[str, str]:
     return {key.strip("`"): text for key, text in (row.values() for row in table(PAGE, name))}
 
 
 def test_the_vocabulary_is_told_as_it_is() -> None:
-    assert words("categories") == dict(CATEGORIES)
-    assert words("capabilities") == dict(CAPABILITIES)
-    assert words("actions") == dict(ACTIONS)
+    assert texts("categories") == dict(CATEGORIES)
+    assert texts("capabilities") == dict(CAPABILITIES)
+    assert texts("actions") == dict(ACTIONS)
     told = {
         row["resource of a rule"].strip("`"): (row["capabilities that make its rules"], row["a pattern is"])
         for row in table(PAGE, "resources")

@@ -85,20 +85,6 @@ UNCLEAN = {
     "validator/planting",
     "validator/tasks",
     # group 7
-    "benchmarks",
-    "localnet",
-    "simulation",
-    "tests/acceptance",
-    "tests/alerts",
-    "tests/benchmarks",
-    "tests/compose",
-    "tests/core",
-    "tests/crashes",
-    "tests/docs",
-    "tests/fuzz",
-    "tests/golden",
-    "tests/localnet",
-    "tests/packaging",
 }
 # Names of fields and slots, the bytes of stored proofs, and texts of written bundles, which are data.
 EXCEPT = {

@@ -21,7 +21,7 @@ from shell_kit import PAGES, Command, blocks, commands, parse, prepare, prepared
 FROM_ZERO = r"README\.md|docs/tutorial-(testnet|miner)\.md"
 
 
-class Left(NamedTuple):
+class Skip(NamedTuple):
     """Commands that are not run here: of which pages, which, why, and what runs the like."""
 
     pages: str
@@ -29,47 +29,47 @@ class Left(NamedTuple):
     reason: str
 
 
-LEFT = (
-    Left(
+SKIPPED = (
+    Skip(
         r"docs/localnet\.md",
         r"\S*validator devnet --tasks .*",
         "a miner that serves; tests/localnet/own/test_own_network.py runs it with the page's file of miners",
     ),
-    Left(
+    Skip(
         r"docs/localnet\.md",
         r".*",
         "a chain node; tests/localnet/network/test_localnet_page.py runs every one, in memory or on SUBTENSOR_URL",
     ),
-    Left(
+    Skip(
         r"docs/attestations\.md",
         r".*",
         "an API that serves; tests/docs/test_docs_attestations.py follows the page",
     ),
-    Left(
+    Skip(
         r"docs/tutorial-miner\.md",
         r"(validator miner|python) .*",
         "a miner that serves; tests/miner/test_miner_tutorial.py follows the page",
     ),
-    Left(r".*", r"docker.*", "a container engine; `make engine-test` runs images, tests/packaging reads the files"),
-    Left(r".*", r"systemctl .*", "a host with systemd"),
-    Left(FROM_ZERO, r"btcli .*|export .*", "testnet, and somebody who types a password"),
-    Left(FROM_ZERO, r"validator (doctor|run|status --watch|weights plan)$", "testnet; run on other pages"),
-    Left(r".*", r"make .*", "minutes; .ci/run makes demo's network, test, attack and faults"),
-    Left(r".*", r"python3 -m venv .*|\S*pip install .*", "an index; tests/acceptance/test_installed_wheel.py installs"),
-    Left(r".*", r"(sudo|install) .*", "rights on the host"),
-    Left(r".*", r"validator (drain|health)\b.*", "a validator that runs; tests/acceptance run it"),
-    Left(r".*", r"validator miner check .*", "a miner that answers; tests/cli/test_cli_miner_check.py calls it"),
-    Left(r".*", r"validator simulate study .*", "an hour of two processors; tests/laboratory/test_study.py calls it"),
-    Left(r".*", r"validator (tasks )?serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
-    Left(
+    Skip(r".*", r"docker.*", "a container engine; `make engine-test` runs images, tests/packaging reads the files"),
+    Skip(r".*", r"systemctl .*", "a host with systemd"),
+    Skip(FROM_ZERO, r"btcli .*|export .*", "testnet, and somebody who types a password"),
+    Skip(FROM_ZERO, r"validator (doctor|run|status --watch|weights plan)$", "testnet; run on other pages"),
+    Skip(r".*", r"make .*", "minutes; .ci/run makes demo's network, test, attack and faults"),
+    Skip(r".*", r"python3 -m venv .*|\S*pip install .*", "an index; tests/acceptance/test_installed_wheel.py installs"),
+    Skip(r".*", r"(sudo|install) .*", "rights on the host"),
+    Skip(r".*", r"validator (drain|health)\b.*", "a validator that runs; tests/acceptance run it"),
+    Skip(r".*", r"validator miner check .*", "a miner that answers; tests/cli/test_cli_miner_check.py calls it"),
+    Skip(r".*", r"validator simulate study .*", "an hour of two processors; tests/laboratory/test_study.py calls it"),
+    Skip(r".*", r"validator (tasks )?serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
+    Skip(
         r"docs/api\.md",
         r"(validator (serve|wallet link)|curl) .*",
         "it serves until it is stopped; tests/web serves and signs links",
     ),
-    Left(r".*", r".*python -m code_runner .*", "a solution of somebody's; tests/runner runs it"),
+    Skip(r".*", r".*python -m code_runner .*", "a solution of somebody's; tests/runner runs it"),
 )
 # What a page's command says, and what stands for it here.
-STANDS_FOR = (
+SUBSTITUTES = (
     (r"/backup/", "backup/"),
     (r"postgresql://validator@db\.example/validator", "sqlite:///copied.sqlite"),
     (r"\brounds show 5\b", "rounds show 1"),
@@ -107,10 +107,10 @@ COMPOSE = {"build", "up", "run", "exec", "stop", "start", "restart", "rm", "logs
 ALL = commands()
 
 
-def left(command: Command) -> str | None:
+def skip_reason(command: Command) -> str | None:
     """Return the reason why a command is not run here; None if it is run."""
-    line = " ".join(command.words)
-    found = (one.reason for one in LEFT if re.fullmatch(one.pages, command.page) and re.fullmatch(one.pattern, line))
+    line = " ".join(command.argv)
+    found = (one.reason for one in SKIPPED if re.fullmatch(one.pages, command.page) and re.fullmatch(one.pattern, line))
     return next(found, None)
 
 
@@ -119,18 +119,18 @@ def store(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prepared_store(played, tmp_path_factory.mktemp("commands"))
 
 
-@pytest.mark.parametrize("page", sorted({command.page for command in ALL if left(command) is None}))
+@pytest.mark.parametrize("page", sorted({command.page for command in ALL if skip_reason(command) is None}))
 def test_every_command_of_a_page_runs(page: str, store: Path, tmp_path: Path) -> None:
     prepare(tmp_path, store, SETTINGS)
     if re.fullmatch(FROM_ZERO, page):
         (tmp_path / "validator.toml").unlink()  # `validator init` writes it, with the simulated chain's rounds to come
-    for command in (one for one in ALL if one.page == page and left(one) is None):
+    for command in (one for one in ALL if one.page == page and skip_reason(one) is None):
         if command.program in HARMLESS:
-            subprocess.run(command.words, check=True, cwd=tmp_path)
+            subprocess.run(command.argv, check=True, cwd=tmp_path)
             continue
         assert command.program == "validator", f"{command.line}: run it here, or list it in LEFT with a reason"
-        line = shlex.join(command.words[1:])
-        for said, here in STANDS_FOR:
+        line = shlex.join(command.argv[1:])
+        for said, here in SUBSTITUTES:
             line = re.sub(said, here, line)
         env = next((some for said, some in ENVIRONMENT.items() if re.match(said, f"validator {line}")), {})
         done = called(*shlex.split(line), cwd=tmp_path, **env)
@@ -138,28 +138,28 @@ def test_every_command_of_a_page_runs(page: str, store: Path, tmp_path: Path) ->
         assert done.returncode in ends, f"{command.line}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("reason", sorted({one.reason for one in LEFT}))
+@pytest.mark.parametrize("reason", sorted({one.reason for one in SKIPPED}))
 def test_what_is_not_run_is_read_all_the_same(reason: str) -> None:
-    mine = [command for command in ALL if left(command) == reason]
+    mine = [command for command in ALL if skip_reason(command) == reason]
     assert mine, "nothing is left for this reason: take it off the list"
     for command in mine:
-        for words in _validators(command):
-            parse(words)
+        for argv in _validators(command):
+            parse(argv)
         _files_are_there(command)
-    if lines := sorted({tuple(command.words[1:]) for command in mine if command.program == "btcli"}):
+    if lines := sorted({tuple(command.argv[1:]) for command in mine if command.program == "btcli"}):
         _btcli_knows(lines)
     pytest.skip(f"{len(mine)} commands are read, not run: {reason}")
 
 
 def _validators(command: Command) -> Iterator[tuple[str, ...]]:
     """The calls of `validator` in a command: itself, or what a container is to run."""
-    words = command.words
+    argv = command.argv
     if command.program == "validator":
-        yield tuple(words)
-    elif command.program == "docker-compose" and words[1] in {"run", "exec"}:
-        service, *inner = words[next(number for number in range(2, len(words)) if words[number][0] != "-") :]
+        yield tuple(argv)
+    elif command.program == "docker-compose" and argv[1] in {"run", "exec"}:
+        service, *inner = argv[next(number for number in range(2, len(argv)) if argv[number][0] != "-") :]
         if service == "validator":
-            yield tuple(inner) if words[1] == "exec" else ("validator", *inner)
+            yield tuple(inner) if argv[1] == "exec" else ("validator", *inner)
 
 
 # Each in a fork: the SDK takes a second to import.
@@ -184,19 +184,19 @@ def _btcli_knows(lines: Sequence[tuple[str, ...]]) -> None:
 
 
 def _files_are_there(command: Command) -> None:
-    for word, after in zip(command.words, (*command.words[1:], ""), strict=True):
+    for word, after in zip(command.argv, (*command.argv[1:], ""), strict=True):
         if word in {"-r", "--file"}:
             assert (ROOT / after).is_file(), command.line
     if command.program == "make":
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        assert {word for word in command.words[1:] if "=" not in word} <= set(targets), command.line
+        assert {word for word in command.argv[1:] if "=" not in word} <= set(targets), command.line
     if command.program == "docker-compose":
         compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
         profiles = {profile for service in compose["services"].values() for profile in service.get("profiles", ())}
-        for word, after in zip(command.words, (*command.words[1:], ""), strict=True):
+        for word, after in zip(command.argv, (*command.argv[1:], ""), strict=True):
             assert word != "--profile" or after in profiles, command.line
-        begun = next(number for number, word in enumerate(command.words) if word in COMPOSE)
-        named = [word for word in command.words[begun + 1 :] if not word.startswith("-")]
+        begun = next(number for number, word in enumerate(command.argv) if word in COMPOSE)
+        named = [word for word in command.argv[begun + 1 :] if not word.startswith("-")]
         assert not named or set(named) & set(compose["services"]), command.line
 
 

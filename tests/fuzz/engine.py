@@ -34,7 +34,7 @@ class Run:
         self.name = name
         self.until = process_time() + seconds
         self.inputs = 0
-        self.found: dict[str, str] = {}
+        self.findings: dict[str, str] = {}
 
     def one(self, data: bytes) -> None:
         """Read one input."""
@@ -46,12 +46,12 @@ class Run:
             while place is not None and place.tb_next is not None:
                 place = place.tb_next
             kind = f"{type(error).__name__} at line {place.tb_lineno if place else 0}: {error}"[:200]
-            if type(error).__name__ not in {one.partition(" ")[0] for one in self.found}:
-                self.found[kind] = str(keep(self.name, data))
+            if type(error).__name__ not in {one.partition(" ")[0] for one in self.findings}:
+                self.findings[kind] = str(keep(self.name, data))
 
-    def said(self) -> str:
+    def report(self) -> str:
         """Return the report of the run, one line of JSON."""
-        return json.dumps({"target": self.name, "inputs": self.inputs, "found": self.found, "guided": GUIDED})
+        return json.dumps({"target": self.name, "inputs": self.inputs, "found": self.findings, "guided": GUIDED})
 
 
 def guided(run: Run, folder: Path) -> None:
@@ -66,7 +66,7 @@ def guided(run: Run, folder: Path) -> None:
     def one(data: bytes) -> None:
         run.one(data)
         if process_time() >= run.until:
-            sys.stdout.write(run.said() + "\n")
+            sys.stdout.write(run.report() + "\n")
             sys.stdout.flush()
             os._exit(0)  # whatever else it is ended by, libFuzzer takes for a crash
 
@@ -101,7 +101,7 @@ def unguided(run: Run) -> None:
                 run.one(data)
 
         some()
-    sys.stdout.write(run.said() + "\n")
+    sys.stdout.write(run.report() + "\n")
 
 
 def main(arguments: list[str]) -> Any:

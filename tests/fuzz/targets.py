@@ -58,7 +58,7 @@ TESTS: Final = Path(__file__).parents[1]
 RUNTIME: Final = make_task(SkillType.EXECUTABLE_PYTHON)
 RAG: Final = make_task(SkillType.RAG_KNOWLEDGE)
 PROBES: Final = probe_values("ab" * 32)
-ASKED: Final = Asked(MINER.hotkey, "17", SkillType.DECLARATIVE, 8, NOW)
+EXPECTED: Final = Asked(MINER.hotkey, "17", SkillType.DECLARATIVE, 8, NOW)
 UNSIGNED: Final = Signature(MINER.hotkey, "sr25519", "0x" + "0" * 128)
 DECLARED: Final = Capabilities(
     "1.0", MINER.hotkey, ASSESSED_TYPES, "fuzz", "2026-11-20T00:00:00Z", "2026-11-20T12:00:00Z", UNSIGNED
@@ -192,10 +192,10 @@ TARGETS: Final[Mapping[str, Target]] = {
         parse_workflow_task, lambda: [msgspec.json.encode(task_document(kind)) for kind in ("rag", "code")]
     ),
     "tasks of a server": Target(
-        lambda data: accept_tasks(data, ASKED),
+        lambda data: accept_tasks(data, EXPECTED),
         lambda: [
             msgspec.json.encode(
-                MINER.sign_document(TasksAnswer((numbered(1).task,), format_time(NOW), ASKED.nonce, UNSIGNED))
+                MINER.sign_document(TasksAnswer((numbered(1).task,), format_time(NOW), EXPECTED.nonce, UNSIGNED))
             )
         ],
     ),

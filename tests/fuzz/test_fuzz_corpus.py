@@ -8,7 +8,7 @@ from fuzz.findings import DearError, kept, take
 from fuzz.targets import TARGETS, Target
 from validator.protocol.errors import ValidatorError
 
-FOUND = [(name, file) for name in TARGETS for file in kept(name)]
+CASES = [(name, file) for name in TARGETS for file in kept(name)]
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -26,7 +26,7 @@ def test_junk_is_refused(name: str) -> None:
         TARGETS[name].read(b"\x00\xff[")
 
 
-@pytest.mark.parametrize(("name", "file"), FOUND, ids=[f"{name}-{file.name}" for name, file in FOUND])
+@pytest.mark.parametrize(("name", "file"), CASES, ids=[f"{name}-{file.name}" for name, file in CASES])
 def test_what_was_found_once_is_read_or_refused(name: str, file: Path) -> None:
     take(TARGETS[name], file.read_bytes())
 

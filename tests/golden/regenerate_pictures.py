@@ -62,9 +62,9 @@ class _Operator:
                 return {"status": status, "explain": shown}
         raise LookupError("no miner's page tells all: run it again")
 
-    def _called(self, *words: str) -> list[str]:
+    def _called(self, *command: str) -> list[str]:
         done = subprocess.run(
-            [sys.executable, "-c", "from validator.cli import main; main()", *words, "--config", self._config.name],
+            [sys.executable, "-c", "from validator.cli import main; main()", *command, "--config", self._config.name],
             capture_output=True,
             text=True,
             check=False,

@@ -222,7 +222,7 @@ async def test_whatever_a_node_says_each_check_ends_in_lines_that_harm_nobody(me
         {"specName": MARKED, "specVersion": 1e300},
         {"specName": "node-subtensor", "specVersion": "x"},
     ):
-        async with node(FakeNode(instead={method: said})) as url:
+        async with node(FakeNode(replaced={method: said})) as url:
             place.on(url)
             found = findings(await place.examined("endpoints", "clock"))
         assert {one.about for one in found} >= {"endpoint 1"}

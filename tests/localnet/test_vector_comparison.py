@@ -1,4 +1,4 @@
-"""Rows of several validators side by side, and what they come to together."""
+"""Rows of several validators side by side, and their aggregate."""
 
 from datetime import UTC, datetime
 

@@ -112,7 +112,7 @@ def test_the_profiles_are_named_in_the_example() -> None:
 
 @pytest.mark.parametrize("program", [("docker-compose",), ("docker", "compose")], ids=" ".join)
 def test_docker_compose_reads_it(program: tuple[str, ...], tmp_path: Path) -> None:
-    if shutil.which(program[0]) is None or not (version := said(*program, "version", "--short")):
+    if shutil.which(program[0]) is None or not (version := output_of(*program, "version", "--short")):
         pytest.skip(f"{' '.join(program)} is not installed")
     (tmp_path / ".env").write_text("")
     every = [] if version.startswith("1.") else ["--profile", "*"]
@@ -129,5 +129,5 @@ def test_docker_compose_reads_it(program: tuple[str, ...], tmp_path: Path) -> No
     assert set(done.stdout.split()) == set(SERVICES)
 
 
-def said(*command: str) -> str:
+def output_of(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

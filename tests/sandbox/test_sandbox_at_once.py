@@ -27,12 +27,12 @@ async def test_what_a_run_leaves_while_another_looks_for_leftovers_is_removed_by
     engine.broken = {"remove_container": EngineError("busy")}
     runs.open.set()
     await first
-    assert len(engine.left) == 4
+    assert len(engine.leftovers) == 4
     engine.broken.clear()
     looks.open.set()
     assert await second is None
     assert await containers.start() is None
-    assert not engine.left
+    assert not engine.leftovers
 
 
 @pytest.mark.parametrize("many", [2, 5])

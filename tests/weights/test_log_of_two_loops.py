@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from audit_file import export
-from weights_in_log import told
+from weights_in_log import weights_in_log
 from weights_world import NOWHERE
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
@@ -63,7 +63,7 @@ async def test_two_loops_that_write_at_once_leave_one_log(
         await on_virtual_time(world, world.clock.sleep(PAUSE_S))
     weights.cancel()
     await asyncio.gather(weights, return_exceptions=True)
-    kinds = (await told(store)).kinds  # no number is missing or taken twice, and each names the one before
+    kinds = (await weights_in_log(store)).kinds  # no number is missing or taken twice, and each names the one before
     many = Counter("round" if kind == "round" else "weights" for kind in kinds[1:])
     assert many["round"] == ROUNDS
     assert sum(a != "round" and b == "round" for a, b in pairwise(kinds[1:])) >= 3

@@ -1,7 +1,7 @@
 """The log tells every vector before it is sent, also when it is not, and the result of it (SPEC 16, D-28)."""
 
 import pytest
-from weights_in_log import told
+from weights_in_log import weights_in_log
 from weights_world import ME, MINERS, OWNER, build, give_scores, restarted, run_until, running, scored
 
 from validator.store import Store
@@ -15,7 +15,7 @@ async def test_a_vector_is_told_before_it_is_sent_and_its_fate_after(store: Stor
     await give_scores(store, world.subnet, {**SCORES, "gone": 9.0})
     world.subnet.deregister("gone")
     await run_until(world, 36)
-    log = await told(store)
+    log = await weights_in_log(store)
     assert log.kinds == ["opening", "sent", "confirmed", "sent", "confirmed"]
     first, second = await world.records()
     assert (first.link, second.link) == (1, 3)
@@ -45,13 +45,13 @@ async def test_what_is_not_sent_is_told_once_for_each_reason(store: Store) -> No
     await give_scores(store, world.subnet, SCORES)
     async with running(world):
         await world.until_block(16)
-        assert (await told(store)).short() == ["weights_no_permit"]
+        assert (await weights_in_log(store)).short() == ["weights_no_permit"]
         world.subnet.set_permit(ME, validator_permit=True)
         world.subnet.set_stake(ME, 1.0)
         await world.until_block(17)
         world.subnet.set_stake(ME, 100.0)
         await world.until_block(20)
-    assert (await told(store)).short() == ["weights_no_permit", "weights_low_stake", "sent", "confirmed"]
+    assert (await weights_in_log(store)).short() == ["weights_no_permit", "weights_low_stake", "sent", "confirmed"]
 
 
 async def test_an_epoch_of_one_cause_after_the_other_is_told_so_often_and_no_more(store: Store) -> None:
@@ -61,11 +61,11 @@ async def test_an_epoch_of_one_cause_after_the_other_is_told_so_often_and_no_mor
             world.subnet.set_permit(ME, validator_permit=block % 2 == 0)
             world.subnet.set_stake(ME, 1.0)
             await world.until_block(block)
-        assert len((await told(store)).short()) == 8
+        assert len((await weights_in_log(store)).short()) == 8
         world.subnet.set_permit(ME, validator_permit=True)
         world.subnet.set_stake(ME, 100.0)
         await world.until_block(20)
-    assert (await told(store)).short()[8:] == ["sent", "confirmed"]
+    assert (await weights_in_log(store)).short()[8:] == ["sent", "confirmed"]
 
 
 @pytest.mark.parametrize(("scores", "reason"), [({}, "weights_none_positive"), (SCORES, "weights_dry_run")])
@@ -74,7 +74,7 @@ async def test_without_scores_and_in_a_dry_run_the_log_says_so(
 ) -> None:
     world = await scored(store, scores, settings={"dry_run": True})
     await run_until(world, 38)
-    log = await told(store)
+    log = await weights_in_log(store)
     assert log.short() == [reason, reason]
     assert [link.epoch for link, _ in log.vectors.values()] == [0, 1]
     assert {bool(document.row) for _, document in log.vectors.values()} == {bool(scores)}
@@ -85,17 +85,17 @@ async def test_what_cannot_leave_is_told_once_and_expires_with_its_epoch(store: 
     world.chain.faults.unsent = 1_000
     async with running(world):
         await world.until_block(20)
-        assert (await told(store)).short() == ["sent"]
+        assert (await weights_in_log(store)).short() == ["sent"]
         world.chain.faults.unsent = 0
         await world.until_block(36)
-    assert (await told(store)).short() == ["sent", "sent", "expired", "confirmed"]
+    assert (await weights_in_log(store)).short() == ["sent", "sent", "expired", "confirmed"]
 
 
 async def test_an_answer_that_never_came_is_unknown_until_the_chain_shows_which(store: Store) -> None:
     world = await scored(store, SCORES)
     world.chain.faults.lost_answers = 1
     await run_until(world, 20)
-    assert (await told(store)).short() == ["sent", "unknown", "confirmed"]
+    assert (await weights_in_log(store)).short() == ["sent", "unknown", "confirmed"]
     world.chain.faults.delay = None
     await run_until(restarted(world), 49)
-    assert (await told(store)).short()[3:] == ["sent", "unknown", "expired"]
+    assert (await weights_in_log(store)).short()[3:] == ["sent", "unknown", "expired"]

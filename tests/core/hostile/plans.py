@@ -34,7 +34,7 @@ class Planning:
         self.request = request
 
     def document(self, nodes: list[dict[str, Any]] | None = None, edges: Any = (), **changes: Any) -> dict[str, Any]:
-        """A plan for this dispatch; one honest step unless told otherwise."""
+        """A plan for this dispatch; one honest step by default."""
         about = {"goal_sha256": self.dispatch.goal_sha256, "nonce": self.dispatch.nonce} | changes.pop("about", {})
         own = plan_document(self.task, nodes or [step("find", timeout=3.0)], edges, **changes)
         return own | {"task": about}

@@ -26,7 +26,7 @@ from validator.protocol.workflow_task import WorkflowTask
 
 _LITTLE_S = 0.1
 _DEAR, _CHEAP, _HONEST = "dear", "cheap", "honest"
-_SAID = StepOutput("a cat sat " * 1_500, None, {"count": 2})
+_OUTPUT = StepOutput("a cat sat " * 1_500, None, {"count": 2})
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -192,7 +192,7 @@ class Population:
         planned = self._runs.get(asked.run_id)
         if planned is not None:
             tries = planned.make.__name__ == "as_many_tries_as_allowed"
-            return web.Response(status=500) if tries else web.Response(body=case.answer(_SAID))
+            return web.Response(status=500) if tries else web.Response(body=case.answer(_OUTPUT))
         kind = self._least_used(of_channel("service"))
         self.journal.steps[asked.run_id, asked.node_id, asked.attempt] = kind
         return _response(await kind.make(case))

@@ -30,7 +30,7 @@ _RULES: Final[Mapping[str, Callable[[Any], Mapping[str, Any]]]] = {
     "sudo_set_weights_version_key": lambda p: {"version_key": p["weights_version_key"]},
     "sudo_set_stake_threshold": lambda p: {"min_stake_tao": p["min_stake"] / RAO},
 }
-SudoTold = Literal["by the node", "in the event"]
+SudoReport = Literal["by the node", "in the event"]
 
 
 class Refused(Exception):  # noqa: N818 - what a pallet says
@@ -42,18 +42,20 @@ class DevChain(Node):
 
     Attributes:
         sudo_key: who is root.
-        told: how a failed call in `sudo` is told: as this SDK's own transport does, or in the event alone.
+        sudo_report: how a failed call in `sudo` is reported: as this SDK's own transport does, or in the event alone.
         freeze_window, start_delay: as the pallet has them, blocks.
-        calls: what reached a block, in order, with whether it came to something.
+        calls: what reached a block, in order, with whether it succeeded.
         never: calls in `sudo` that fail with BadOrigin.
     """
 
-    def __init__(self, block_s: float, *, lacks: frozenset[str] = frozenset(), told: SudoTold = "by the node") -> None:
+    def __init__(
+        self, block_s: float, *, lacks: frozenset[str] = frozenset(), sudo_report: SudoReport = "by the node"
+    ) -> None:
         clock = SystemClock()
         genesis = int(clock.now().timestamp())
         rules = SubnetRules(seed="dev", genesis=genesis, block_time_s=block_s, tempo=FIRST_TEMPO)
         super().__init__(SimulatedSubnet.create(rules, clock), clock, lacks=lacks)
-        self.told = told
+        self.sudo_report = sudo_report
         self.sudo_key: str | None = ALICE
         self.freeze_window = 10
         self.start_delay = 10
@@ -195,7 +197,7 @@ class DevSubstrate(MemorySubstrate):
         number = self.node.subnet.blocks.number()
         if refused is None:
             return bt.ExtrinsicResult(success=True, message="Success", extrinsic_id=f"{number}-0002")
-        if call is not inner and self.node.told == "in the event":
+        if call is not inner and self.node.sudo_report == "in the event":
             found = [_sudid(refused)]
             return bt.ExtrinsicResult(success=True, message="Success", extrinsic_id=f"{number}-0002", events=found)
         info = ERRORS.get(_INDICES.get(refused, (-1, -1)))

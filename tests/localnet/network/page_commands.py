@@ -22,11 +22,11 @@ def commands() -> list[list[str]]:
     return [shlex.split(line) for block in _BLOCK.findall(text) for line in block.splitlines()]
 
 
-def validator(words: list[str]) -> tuple[int, str]:
+def validator(argv: list[str]) -> tuple[int, str]:
     """Run the command line in this process; return its exit code and what it printed."""
     out = io.StringIO()
     with as_before(), redirect_stdout(out):
-        argv, sys.argv = sys.argv, ["validator", *words]
+        argv, sys.argv = sys.argv, ["validator", *argv]
         try:
             main()
             code: object = 0
@@ -40,7 +40,7 @@ def validator(words: list[str]) -> tuple[int, str]:
 
 def composed(profile: str) -> str:
     """Return compose's rendering of the file with this profile; nothing is started."""
-    words = ["docker-compose", "--profile", profile, "config"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    argv = ["docker-compose", "--profile", profile, "config"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout

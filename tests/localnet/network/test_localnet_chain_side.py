@@ -8,7 +8,7 @@ import bittensor as bt
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from dev_chain import ALICE, DevChain, SudoTold
+from dev_chain import ALICE, DevChain, SudoReport
 from page_commands import validator
 
 from localnet.onchain.alice import Alice, CallRefusedError, NoSuchCallError
@@ -27,7 +27,7 @@ from validator.sources import SystemClock
 FINNEY = "2f0555cc76fc2840a25a6ea3b9637146806f1f44b090c175ffde2a7e5ab36c03"
 URL = "ws://127.0.0.1:9944"
 BLOCK_S = 0.02
-BOTH = pytest.mark.parametrize("told", ["by the node", "in the event"])
+BOTH = pytest.mark.parametrize("sudo_report", ["by the node", "in the event"])
 Made = Callable[..., DevChain]
 
 
@@ -37,8 +37,8 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
 
-    def make(*lacks: str, told: SudoTold = "by the node") -> DevChain:
-        chain = DevChain(BLOCK_S, lacks=frozenset(lacks), told=told)
+    def make(*lacks: str, sudo_report: SudoReport = "by the node") -> DevChain:
+        chain = DevChain(BLOCK_S, lacks=frozenset(lacks), sudo_report=sudo_report)
         for substrate in ("bittensor.client.RpcSubstrate", "validator.chain.connection.NodeSubstrate"):
             monkeypatch.setattr(substrate, lambda *_, **__: chain.connect())
         return chain
@@ -46,10 +46,10 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
     return make
 
 
-async def prepared(folder: Path, told: Callable[[str], None], netuid: int | None = None) -> int:
+async def prepared(folder: Path, stage: Callable[[str], None], netuid: int | None = None) -> int:
     """Do the chain's side of it; return the subnet."""
     options = UpOptions(folder, netuid, miners=2, tempo=12)
-    ready = await _chain_side(options, await look_at(URL, SystemClock()), told, SystemClock())
+    ready = await _chain_side(options, await look_at(URL, SystemClock()), stage, SystemClock())
     return ready.settings.validator.netuid
 
 
@@ -62,8 +62,11 @@ def refused(chain: DevChain, name: str) -> int:
 
 
 @BOTH
-async def test_settings_pass_where_the_freeze_window_stays(made: Made, told: SudoTold, tmp_path: Path) -> None:
-    chain, shown = made("sudo_set_admin_freeze_window", "sudo_set_start_call_delay", told=told), list[str]()
+async def test_settings_pass_where_the_freeze_window_stays(made: Made, sudo_report: SudoReport, tmp_path: Path) -> None:
+    chain, shown = (
+        made("sudo_set_admin_freeze_window", "sudo_set_start_call_delay", sudo_report=sudo_report),
+        list[str](),
+    )
     assert await prepared(tmp_path, shown.append) == 2
     assert chain.freeze_window == 10
     assert sum(refused(chain, name) for name, _ in set(chain.calls)) > 3
@@ -75,9 +78,9 @@ async def test_settings_pass_where_the_freeze_window_stays(made: Made, told: Sud
 
 @BOTH
 async def test_a_window_that_never_opens_ends_it_by_name(
-    made: Made, told: SudoTold, monkeypatch: pytest.MonkeyPatch
+    made: Made, sudo_report: SudoReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chain = made(told=told)
+    chain = made(sudo_report=sudo_report)
     monkeypatch.setattr("localnet.onchain.alice.ATTEMPTS", 13)
     chain.freeze_window, shown = 11, list[str]()
     alice = Alice(URL, SystemClock(), shown.append)
@@ -91,8 +94,8 @@ async def test_a_window_that_never_opens_ends_it_by_name(
 
 
 @BOTH
-async def test_what_no_later_block_can_lift_is_tried_once(made: Made, told: SudoTold, tmp_path: Path) -> None:
-    chain = made(told=told)
+async def test_what_no_later_block_can_lift_is_tried_once(made: Made, sudo_report: SudoReport, tmp_path: Path) -> None:
+    chain = made(sudo_report=sudo_report)
     chain.never = {"sudo_set_tempo"}
     with pytest.raises(CallRefusedError, match=r"sudo_set_tempo: not_authorized \(BadOrigin\)"):
         await prepared(tmp_path, print)

@@ -26,33 +26,33 @@ class Page:
         self.chain = chain
         self.up: Any = None
 
-    def follow(self, words: list[str]) -> None:
-        if words[:2] == ["docker", "compose"]:
-            assert words[2:4] == ["--profile", "localnet"]
+    def follow(self, argv: list[str]) -> None:
+        if argv[:2] == ["docker", "compose"]:
+            assert argv[2:4] == ["--profile", "localnet"]
             if shutil.which("docker-compose"):
-                assert f"  {words[-1]}:\n" in composed("localnet")
-        elif words[:3] == OWN:
+                assert f"  {argv[-1]}:\n" in composed("localnet")
+        elif argv[:3] == OWN:
             return  # tests/localnet/own/test_own_network.py runs it: it needs no node
-        elif words[0].endswith("validator"):
-            self._validator([NODE if NODE and word == URL else word for word in words[1:]])
-        elif words[0] == "rm":
-            subprocess.run(words, cwd=self.folder, check=True)
+        elif argv[0].endswith("validator"):
+            self._validator([NODE if NODE and word == URL else word for word in argv[1:]])
+        elif argv[0] == "rm":
+            subprocess.run(argv, cwd=self.folder, check=True)
         else:
-            assert " ".join(words) in ELSEWHERE
+            assert " ".join(argv) in ELSEWHERE
 
-    def _validator(self, words: list[str]) -> None:
-        bringing = words[:2] == ["localnet", "up"]
-        doing = bringing and "--dry-run" not in words
+    def _validator(self, argv: list[str]) -> None:
+        bringing = argv[:2] == ["localnet", "up"]
+        doing = bringing and "--dry-run" not in argv
         extra = [*(QUICKLY if bringing and self.chain else []), *(["--json"] if doing else [])]
-        code, printed = validator([*words, *extra])
-        assert code == 0, (words, printed)
-        assert printed.strip(), words
+        code, printed = validator([*argv, *extra])
+        assert code == 0, (argv, printed)
+        assert printed.strip(), argv
         if doing:
             self.up = json.loads(printed)
             self.look()
 
     def look(self) -> None:
-        """The main command told the truth: miners have weight on chain, and it is what was planned."""
+        """The main command reported correctly: miners have weight on chain, and it is what was planned."""
         rows = self.up["rows"]
         miners = [row for row in rows if (row["who"] or "").startswith("miner")]
         assert self.up["equal"]
@@ -80,8 +80,8 @@ def test_the_page_leads_to_weights_on_chain(kind: str, monkeypatch: pytest.Monke
     monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
     monkeypatch.chdir(tmp_path)
     page = Page(tmp_path, chain)
-    for words in commands():
-        page.follow(words)
+    for argv in commands():
+        page.follow(argv)
     assert page.up is not None
     assert not (tmp_path / "localnet-run").exists()
     target = (ROOT / "Makefile").read_text().partition("\ntest-chain:")[2].partition("\n\n")[0]

@@ -17,14 +17,14 @@ def table(*lines: str) -> str:
 
 
 def test_behaviours_are_counted_on_and_urls_are_named() -> None:
-    said = (
+    text = (
         table('behaviour = "thorough"', "count = 2")
         + table('behaviour = "thorough"', 'types = ["mcp_server"]', "max_concurrent = 3")
         + table('behaviour = "skilled"')
         + table(MINE, f'hotkey = "{HOTKEY}"', 'name = "mine"')
         + table('url = "https://[::1]:9"')
     )
-    found = parse_miners(said.encode())
+    found = parse_miners(text.encode())
     assert found.residents == (
         Resident("thorough-1", "thorough", skill_types=ASSESSED_TYPES),
         Resident("thorough-2", "thorough", skill_types=ASSESSED_TYPES),
@@ -68,9 +68,9 @@ def test_every_behaviour_can_be_had(kind: str) -> None:
         ("#" * 70_000, "larger than 65536 bytes"),
     ],
 )
-def test_a_fault_is_one_line_and_names_its_field(said: str, fault: str) -> None:
+def test_a_fault_is_one_line_and_names_its_field(text: str, fault: str) -> None:
     with pytest.raises(MinersFileError) as refused:
-        parse_miners(said.encode())
+        parse_miners(text.encode())
     assert fault in refused.value.detail
     assert refused.value.detail.isprintable()
 
@@ -81,8 +81,8 @@ def test_what_is_not_utf8_is_refused() -> None:
 
 
 @given(st.text(st.sampled_from('[]{}"=.,\n\x1bab01u-'), max_size=60))
-def test_no_text_brings_it_down(said: str) -> None:
+def test_no_text_brings_it_down(text: str) -> None:
     try:
-        parse_miners(said.encode())
+        parse_miners(text.encode())
     except MinersFileError as refused:
         assert refused.detail.isprintable()

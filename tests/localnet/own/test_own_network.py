@@ -238,7 +238,7 @@ async def test_a_miner_that_cannot_be_reached_ends_it_before_anything_starts(tmp
     assert not (tmp_path / "own.sqlite").exists()
 
 
-async def told(*lines: str) -> str:
+async def complaints(*lines: str) -> str:
     """Return the complaints about miners that run elsewhere; nothing if they are reached."""
     file = parse_miners("\n".join(lines).encode())
     try:
@@ -258,19 +258,19 @@ async def test_a_url_that_is_no_miner_is_told_from_one_that_wants_its_hotkey_nam
     async with TestServer(app) as server, my_miner() as axon:
         elsewhere = f'[[miners]]\nurl = "http://127.0.0.1:{server.port}"'
         mine = f'[[miners]]\nurl = "http://{axon.ip}:{axon.port}"'
-        assert await told(mine, named) == ""
-        assert await told(elsewhere) == "what answers is no miner: it names no hotkey - at `miners[0].url`"
-        line = await told(elsewhere, named)
+        assert await complaints(mine, named) == ""
+        assert await complaints(elsewhere) == "what answers is no miner: it names no hotkey - at `miners[0].url`"
+        line = await complaints(elsewhere, named)
         assert line.startswith("what answers is no miner that counts: ")
         assert line.endswith("at `miners[0].url`")
-        assert await told(mine) == (
+        assert await complaints(mine) == (
             "status 401: it answers nobody who does not know its hotkey; name it - at `miners[0].hotkey`"
         )
-        line = await told(mine, f'hotkey = "{Signer.from_uri("//other").hotkey}"')
+        line = await complaints(mine, f'hotkey = "{Signer.from_uri("//other").hotkey}"')
         assert f"status 401; answer requests signed by {VALIDATOR.hotkey}" in line
-        assert await told(mine, named, mine, named) == f"{MINE.hotkey} is taken already - at `miners[1].hotkey`"
-    assert "(deadline_connect" in await told(f'[[miners]]\nurl = "{nobody}"')
-    line = await told('[[miners]]\nurl = "ftp://127.0.0.1"')
+        assert await complaints(mine, named, mine, named) == f"{MINE.hotkey} is taken already - at `miners[1].hotkey`"
+    assert "(deadline_connect" in await complaints(f'[[miners]]\nurl = "{nobody}"')
+    line = await complaints('[[miners]]\nurl = "ftp://127.0.0.1"')
     assert line == "`ftp://127.0.0.1` is not http://ADDRESS:PORT or https://ADDRESS:PORT - at `miners[0].url`"
 
 

@@ -37,7 +37,7 @@ def failed(hotkey: str, reason: Reason) -> OwnAnswer:
     return OwnAnswer(3, hotkey, "auditor", reason, 4.0, None, None, None, 0.0, {})
 
 
-def told(answers: Sequence[OwnAnswer], task: OwnTask = TASK, heard: Heard = NOW) -> TaskResult:
+def separated(answers: Sequence[OwnAnswer], task: OwnTask = TASK, heard: Heard = NOW) -> TaskResult:
     return task_result("ab", task, answers, heard, WHO)
 
 
@@ -46,7 +46,7 @@ EQUAL = [answer("A", 1.0), answer("B", 0.98), answer("C", 0.97)]
 
 
 def test_a_task_that_separates_says_by_how_much_and_by_what() -> None:
-    found = told([*APART, failed("D", Reason.PARSE_SCHEMA)])
+    found = separated([*APART, failed("D", Reason.PARSE_SCHEMA)])
     assert (found.separates, found.why, found.by) == (True, "separates", ("alpha", "consensus"))
     assert found.spread == pytest.approx(0.95 - 0.15)
     assert (found.counts.dispatches, found.counts.passed, found.counts.failed) == (5, 4, {"parse_schema": 1})
@@ -62,7 +62,7 @@ def test_a_task_that_separates_says_by_how_much_and_by_what() -> None:
 
 def test_who_only_fails_gates_makes_no_task_separate() -> None:
     """Garbage is worth nothing on every task: it says nothing about one."""
-    found = told([*EQUAL, *[failed("D", Reason.PARSE_SCHEMA)] * 3])
+    found = separated([*EQUAL, *[failed("D", Reason.PARSE_SCHEMA)] * 3])
     assert (found.separates, found.why) == (False, "equal")
 
 
@@ -144,7 +144,7 @@ def test_who_only_fails_gates_makes_no_task_separate() -> None:
 def test_why_a_task_tells_nothing_or_little(
     answers: Sequence[OwnAnswer], task: OwnTask, heard: Heard, why: str, advice: str
 ) -> None:
-    found = told(answers, task, heard)
+    found = separated(answers, task, heard)
     assert found.why == why
     assert advice in found.advice
     assert found.separates == (why in {"by_group", "upside_down"})
@@ -153,14 +153,14 @@ def test_why_a_task_tells_nothing_or_little(
 def test_plans_whose_code_waits_are_told_from_tasks_without_truth() -> None:
     goal = OwnTask("g", Path("g"), SkillType.WORKFLOW, Windows((0, 30), (0, 30)), has_truth=True)
     waiting = [OwnAnswer(1, who, "primary", Reason.WORKFLOW_DEFERRED, 1, None, 1, None, None, {}) for who in "ABC"]
-    assert told(waiting, goal).why == "unjudged"
-    refused = told([failed("A", Reason.DEADLINE_STATUS)], goal)
+    assert separated(waiting, goal).why == "unjudged"
+    refused = separated([failed("A", Reason.DEADLINE_STATUS)], goal)
     assert "bring your own planner (--miners)" in refused.advice
 
 
 def test_types_add_their_tasks_up() -> None:
     rag = OwnTask("r", Path("r"), SkillType.RAG_KNOWLEDGE, Windows((5, 45), (2, 15)), has_truth=True)
-    found = type_results([told(APART), told([], TASK, Heard(0, 0, None, 1)), told(EQUAL, rag)])
+    found = type_results([separated(APART), separated([], TASK, Heard(0, 0, None, 1)), separated(EQUAL, rag)])
     assert [(one.skill_type, one.tasks, one.given, one.separating) for one in found] == [
         ("rag_knowledge", 1, 1, 0),
         ("mcp_server", 2, 1, 1),
@@ -172,7 +172,7 @@ def test_the_page_shows_hostile_names_harmless() -> None:
     evil = OwnTask("x\x1b[31m[bold]", Path("x"), SkillType.MCP_SERVER, TASK.windows, has_truth=True)
     page = Console(width=200, no_color=True)
     with page.capture() as shown:
-        one = told([*APART, failed("D", Reason.PARSE_SCHEMA)], evil)
+        one = separated([*APART, failed("D", Reason.PARSE_SCHEMA)], evil)
         print_own(type_results([one]), [one], page)
     lines = shown.get()
     assert "\x1b" not in lines.replace("\x1b[3m", "").replace("\x1b[0m", "").replace("\x1b[1m", "")
@@ -185,7 +185,7 @@ def test_seeded_tasks_are_told_apart_by_the_end_of_their_names() -> None:
     page = Console(width=200, no_color=True)
     names = [f"{'a-package-with-a-long-name-' * 3}-6f65902d-00{number}" for number in (1, 2)]
     with page.capture() as shown:
-        print_own((), [told(APART, replace(TASK, name=name)) for name in names], page)
+        print_own((), [separated(APART, replace(TASK, name=name)) for name in names], page)
     lines = shown.get()
     assert [lines.count(f"{name} (mcp_server): ") for name in names] == [1, 1]
     assert [lines.count(f"…{name[-12:]}  mcp_server") for name in names] == [1, 1]

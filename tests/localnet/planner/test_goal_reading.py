@@ -40,7 +40,7 @@ GOALS = local_goals(ADDRESSES, WINDOWS)
 THREE = GOALS["rag-3-of-supply-chain"]
 
 
-def asked(step: Step) -> tuple[str, str, dict[str, Any], tuple[str, ...]]:
+def fields_of(step: Step) -> tuple[str, str, dict[str, Any], tuple[str, ...]]:
     return step.service, step.action, step.params, step.after
 
 
@@ -95,7 +95,7 @@ def asked(step: Step) -> tuple[str, str, dict[str, Any], tuple[str, ...]]:
 )
 def test_each_sentence_is_one_step(goal: str, last: tuple[object, ...]) -> None:
     steps = read_goal(goal)
-    assert asked(steps[-1]) == last
+    assert fields_of(steps[-1]) == last
     assert len(steps) == goal.partition("\n\n")[0].strip(" .").count(".") + 1
 
 

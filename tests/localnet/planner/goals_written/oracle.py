@@ -14,7 +14,7 @@ def passages(*titles: str) -> str:
     return " ".join(PASSAGES[title] for title in titles)
 
 
-def asked(table: str, sql: str) -> list[tuple[Any, ...]]:
+def rows_of(table: str, sql: str) -> list[tuple[Any, ...]]:
     """Return what SQL finds in a table of comma-separated values, which it calls `t`; numbers are numbers."""
     head, *rows = csv.reader(io.StringIO(table))
     with sqlite3.connect(":memory:") as database:
@@ -38,7 +38,7 @@ def summary(text: str, sentences: int) -> str:
         database.executemany("INSERT INTO sentences VALUES (?, ?)", enumerate(found))
         database.executemany(
             "INSERT INTO words VALUES (?, ?)",
-            [(place, word) for place, one in enumerate(found) for word in _words(one)],
+            [(place, word) for place, one in enumerate(found) for word in _tokens(one)],
         )
         chosen = database.execute(
             """
@@ -58,7 +58,7 @@ def keywords(text: str, count: int) -> Sequence[str]:
     """Return the most frequent words; of equally frequent ones the first by alphabet."""
     with sqlite3.connect(":memory:") as database:
         database.execute("CREATE TABLE words (word)")
-        database.executemany("INSERT INTO words VALUES (?)", [(word,) for word in _words(text)])
+        database.executemany("INSERT INTO words VALUES (?)", [(word,) for word in _tokens(text)])
         found = database.execute(
             "SELECT word FROM words GROUP BY word ORDER BY count(*) DESC, word LIMIT ?", (count,)
         ).fetchall()
@@ -76,6 +76,6 @@ def _sentences(text: str) -> list[str]:
     return [*found, rest] if rest else found
 
 
-def _words(text: str) -> list[str]:
+def _tokens(text: str) -> list[str]:
     only = "".join(sign if "a" <= sign <= "z" else " " for sign in text.lower())
     return [word for word in only.split() if len(word) >= 4]

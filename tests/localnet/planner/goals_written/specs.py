@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from goals_written.code import TESTS
 from goals_written.data import DATA
-from goals_written.oracle import asked, keywords, passages, summary
+from goals_written.oracle import keywords, passages, rows_of, summary
 from goals_written.tables import INCIDENTS, MEMO, ORDERS, REVIEW, SALES, STOCK, TRAVEL
 
 _TOPICS: Final = (
@@ -86,7 +86,7 @@ def _rag() -> Iterator[Spec]:
 
 def _data() -> Iterator[Spec]:
     for data in DATA:
-        rows = asked(data.table, data.sql)
+        rows = rows_of(data.table, data.sql)
         goal = f"Read the table. {data.orders}\n\n{data.table}"
         steps = 1 + len(re.findall(r"\.(?: |$)", data.orders))
         services = _TABLE if steps < 4 else _BOTH
@@ -150,7 +150,7 @@ def _agent() -> Iterator[Spec]:
         ("keyword", ", ".join(keywords(REVIEW, 4))),
         services=("text",),
     )
-    totals = asked(SALES, "SELECT region, sum(amount) FROM t WHERE status = 'open' GROUP BY 1 ORDER BY 1")
+    totals = rows_of(SALES, "SELECT region, sum(amount) FROM t WHERE status = 'open' GROUP BY 1 ORDER BY 1")
     yield spec(
         "open-sales",
         4,
@@ -160,7 +160,7 @@ def _agent() -> Iterator[Spec]:
         *(("keyword", f'"{region}":{amount:g}') for region, amount in totals),
         services=_BOTH,
     )
-    counted = asked(INCIDENTS, "SELECT severity, count(*) FROM t GROUP BY 1 ORDER BY 1")
+    counted = rows_of(INCIDENTS, "SELECT severity, count(*) FROM t GROUP BY 1 ORDER BY 1")
     yield spec(
         "severities",
         2,
@@ -169,7 +169,7 @@ def _agent() -> Iterator[Spec]:
         *(("regex", f'"{severity}":{count}\\b') for severity, count in counted),
         services=_TABLE,
     )
-    paid = asked(ORDERS, "SELECT customer FROM t WHERE status = 'paid' ORDER BY amount DESC LIMIT 2")
+    paid = rows_of(ORDERS, "SELECT customer FROM t WHERE status = 'paid' ORDER BY amount DESC LIMIT 2")
     yield spec(
         "best-two",
         5,
@@ -179,7 +179,7 @@ def _agent() -> Iterator[Spec]:
         ("regex", f'"{paid[0][0]}","{paid[1][0]}"'),
         services=_ALL,
     )
-    shelves = asked(STOCK, "SELECT shelf, avg(price) FROM t WHERE pieces > 50 GROUP BY 1 ORDER BY 1")
+    shelves = rows_of(STOCK, "SELECT shelf, avg(price) FROM t WHERE pieces > 50 GROUP BY 1 ORDER BY 1")
     yield spec(
         "shelves",
         3,
