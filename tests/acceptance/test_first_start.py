@@ -8,7 +8,7 @@ from fork_start import ran
 
 
 @pytest.mark.parametrize(
-    ("wallet", "words"),
+    ("wallet", "message"),
     [
         ('path = "{folder}"\nname = "public"\nhotkey = "key"', "holds no private key"),
         ('path = "{folder}"\nname = "damaged"\nhotkey = "key"', "damaged or no keyfile"),

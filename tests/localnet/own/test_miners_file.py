@@ -43,7 +43,7 @@ def test_every_behaviour_can_be_had(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "fault"),
+    ("text", "fault"),
     [
         ("", "Object missing required field `miners`"),
         ("miners = []", "`miners`"),
