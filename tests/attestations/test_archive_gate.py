@@ -39,7 +39,7 @@ def test_no_form_passes_the_gate_or_is_a_task(form: str, tmp_path: Path) -> None
     skill.write_bytes(data)
     policy.write_text(POLICY.format(url="http://127.0.0.1:1", hotkey=VALIDATOR.hotkey))
     done = called("attestation", "gate", str(skill), "--policy", str(policy))
-    assert (done.returncode, "cannot be told" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "is ambiguous" in done.stderr) == (2, True), done.stderr
     task = Task("1.0", SkillType.DECLARATIVE, None, sha256_hex(data), "none", None, None)
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "task.json").write_bytes(json_file(msgspec.to_builtins(task)))
@@ -109,4 +109,4 @@ def test_what_a_bundle_leaves_out_passes_the_gate_by_its_whole_name_alone(tmp_pa
         if code == 0:
             decision = json.loads(line)
             assert decision["ignored"] == [".git"]
-            assert decision["decision"].endswith("; nobody saw, by `ignore`: .git")
+            assert decision["decision"].endswith("; not judged, by `ignore`: .git")

@@ -38,9 +38,9 @@ class Site(NamedTuple):
 
     folder: Path
 
-    def run(self, *words: str, code: int = 0) -> str:
+    def run(self, *arguments: str, code: int = 0) -> str:
         """Run a command of the group with the settings; return what it printed, in which stream it may be."""
-        done = called("attestation", *words, "--config", str(self.folder / "validator.toml"))
+        done = called("attestation", *arguments, "--config", str(self.folder / "validator.toml"))
         assert done.returncode == code, (done.stdout, done.stderr)
         return done.stdout + done.stderr
 
@@ -53,9 +53,9 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
 
 
-def alone(*words: str, code: int = 0) -> str:
+def alone(*arguments: str, code: int = 0) -> str:
     """Run a command of the group that needs no settings."""
-    done = called("attestation", *words)
+    done = called("attestation", *arguments)
     assert done.returncode == code, (done.stdout, done.stderr)
     return done.stdout + done.stderr
 
@@ -133,7 +133,7 @@ def test_an_attestation_is_shown_exported_and_verified(site: Site) -> None:
 
 
 class Api:
-    """An API that answers what it is told to: path to status and body; it keeps silent about the rest."""
+    """An API with scripted answers: path to status and body; other paths get no answer."""
 
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, bytes]] = {}
@@ -210,4 +210,4 @@ def test_the_gate_lets_through_what_was_attested_and_nothing_else(site: Site, ap
     log = tmp_path / "log"
     called("audit", "export", "--out", str(log), "--config", str(site.folder / "validator.toml"))
     api.say(f"/{BUNDLE}", 410, log.read_bytes().splitlines()[-1])
-    assert "revoked what it said" in gate(str(bundle), 1)
+    assert "revoked its attestation" in gate(str(bundle), 1)

@@ -119,7 +119,7 @@ KNOWN = msgspec.structs.replace(PLANTED, kind="known")
 
 
 @pytest.mark.parametrize(
-    ("task", "said"),
+    ("task", "reason"),
     [
         (with_truth(TRUTH), None),
         (with_truth(msgspec.structs.replace(TRUTH, findings=(KNOWN,))), None),
@@ -130,12 +130,12 @@ KNOWN = msgspec.structs.replace(PLANTED, kind="known")
         (with_truth(TRUTH, CanarySpec("docs/readme.md")), "it was given with a marker, or made here"),
     ],
 )
-async def test_nothing_is_said_of_what_was_planted(sqlite_url: str, task: SourcedTask, said: str | None) -> None:
+async def test_nothing_is_said_of_what_was_planted(sqlite_url: str, task: SourcedTask, reason: str | None) -> None:
     async with open_store(sqlite_url) as store:
         world = Attested(store, source=MemorySource([task]))
         await world.begin()
         found = await world.answer_of()
-    assert isinstance(found, Published) if said is None else why(found).startswith(said)
+    assert isinstance(found, Published) if reason is None else why(found).startswith(reason)
 
 
 async def test_nothing_is_said_of_a_canary(sqlite_url: str) -> None:
@@ -147,9 +147,9 @@ async def test_nothing_is_said_of_a_canary(sqlite_url: str) -> None:
         assert why(await world.answer_of()) == "it was a canary"
 
 
-def why(found: Answer) -> str:
-    assert isinstance(found, Refused), found
-    return found.why
+def why(answer: Answer) -> str:
+    assert isinstance(answer, Refused), answer
+    return answer.why
 
 
 async def test_an_attestation_ends_with_its_time_its_key_and_a_revocation(store: Store) -> None:
@@ -199,7 +199,7 @@ async def test_the_log_has_keys_and_revocations_and_is_verified(store: Store, tm
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "reason"),
     [
         ({"replaces": "0" * 64}, "key.replaces: is not the key of the statement before"),
         ({"valid_until": "2026-01-01T00:00:00Z"}, "key.valid_until: is not after `valid_from`"),
@@ -207,7 +207,7 @@ async def test_the_log_has_keys_and_revocations_and_is_verified(store: Store, tm
     ],
 )
 async def test_a_statement_that_does_not_follow_is_refused(
-    sqlite_url: str, tmp_path: Path, changes: dict[str, str], said: str
+    sqlite_url: str, tmp_path: Path, changes: dict[str, str], reason: str
 ) -> None:
     async with open_store(sqlite_url) as store:
         world = Attested(store)
@@ -219,4 +219,4 @@ async def test_a_statement_that_does_not_follow_is_refused(
         return msgspec.structs.replace(receipt, key=msgspec.structs.replace(receipt.key, **changes))
 
     sequence = sum(one.startswith(b'{"receipt"') for one in lines_of(data)) - 1
-    assert said in str(fault_of(tmp_path, forged(data, sequence, change)))
+    assert reason in str(fault_of(tmp_path, forged(data, sequence, change)))

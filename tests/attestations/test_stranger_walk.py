@@ -57,10 +57,10 @@ class Stranger:
         self.skill.write_bytes(SKILL)
 
     def submit(self, token: str, data: bytes = SKILL, query: str = "?skill_type=declarative") -> tuple[int, bytes]:
-        asked = urllib.request.Request(
+        request = urllib.request.Request(
             f"{self.address}/api/v1/skills{query}", data, {"Authorization": f"Bearer {token}"}
         )
-        return _answer(asked)
+        return _answer(request)
 
     def fetch(self) -> tuple[int, bytes]:
         return _answer(urllib.request.Request(f"{self.address}/api/v1/attestations/{SHA256}"))
@@ -70,9 +70,9 @@ class Stranger:
         return done.returncode, done.stdout + done.stderr
 
 
-def _answer(asked: urllib.request.Request) -> tuple[int, bytes]:
+def _answer(request: urllib.request.Request) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(asked, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=30) as response:
             return response.status, response.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -95,8 +95,8 @@ async def test_a_stranger_gets_an_answer_that_others_can_check_and_that_can_be_t
     config.write_text(SETTINGS.format(folder=tmp_path))
     settings, clock = load_settings(config, {}), Hurried()
 
-    async def operator(*words: str) -> None:
-        done = await asyncio.to_thread(called, "attestation", *words, "--config", str(config))
+    async def operator(*arguments: str) -> None:
+        done = await asyncio.to_thread(called, "attestation", *arguments, "--config", str(config))
         assert done.returncode == 0, done.stderr
 
     async with open_store(settings.store.url.reveal(), create=True) as store:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from validator.planting.planting import Asked, Company, Files, Plant, Planter, Shape
+from validator.planting.planting import Company, Constraints, Files, Plant, Planter, Shape
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import Draws
 
@@ -13,7 +13,7 @@ ALONE = Company((), lambda *_: None, {}, (), ())
 def appending(name: str, path: str, **changes: Any) -> Planter:
     """Return what puts the line `name` at a drawn place of `path`."""
 
-    def planted(draws: Draws, files: Files, skill_type: SkillType, request: Asked) -> Plant | None:
+    def planted(draws: Draws, files: Files, skill_type: SkillType, request: Constraints) -> Plant | None:
         if path not in files:
             return None
         lines = files[path].decode().splitlines()

@@ -120,7 +120,7 @@ def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
     stranger.output_of(action, 0)
     assert "Passed" in stranger.output_of(hooked, 0)
     stranger.output_of(f"validator attestation revoke {BUNDLE} --reason {shlex.quote('a wrong verdict')}", 0)
-    assert "revoked what it said" in stranger.output_of(gate, 1, TRIES)  # the API sees it within two seconds
+    assert "revoked its attestation" in stranger.output_of(gate, 1, TRIES)  # the API sees it within two seconds
     stranger.output_of(action, 1)
     assert "refused: skills/a-skill.tar.gz" in stranger.output_of(hooked, 1)
     assert stranger.run(f"curl -sf http://{ADDRESS}/api/v1/attestations/{BUNDLE}").returncode != 0

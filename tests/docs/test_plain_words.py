@@ -78,12 +78,6 @@ UNCLEAN = {
     "miner",
     "tests/miner",
     # group 6
-    "tests/attestations",
-    "tests/planting",
-    "tests/tasks",
-    "validator/attestations",
-    "validator/planting",
-    "validator/tasks",
     # group 7
 }
 # Names of fields and slots, the bytes of stored proofs, and texts of written bundles, which are data.

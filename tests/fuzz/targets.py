@@ -51,14 +51,14 @@ from validator.settings.load import load_settings
 from validator.sources import VirtualClock
 from validator.store import open_store
 from validator.tasks.package_manifest import read_packages
-from validator.tasks.wire import Asked, TasksAnswer, accept_tasks, parse_query
+from validator.tasks.wire import TasksAnswer, TasksQuery, accept_tasks, parse_query
 
 NOW: Final = datetime(2026, 11, 20, tzinfo=UTC)
 TESTS: Final = Path(__file__).parents[1]
 RUNTIME: Final = make_task(SkillType.EXECUTABLE_PYTHON)
 RAG: Final = make_task(SkillType.RAG_KNOWLEDGE)
 PROBES: Final = probe_values("ab" * 32)
-EXPECTED: Final = Asked(MINER.hotkey, "17", SkillType.DECLARATIVE, 8, NOW)
+EXPECTED: Final = TasksQuery(MINER.hotkey, "17", SkillType.DECLARATIVE, 8, NOW)
 UNSIGNED: Final = Signature(MINER.hotkey, "sr25519", "0x" + "0" * 128)
 DECLARED: Final = Capabilities(
     "1.0", MINER.hotkey, ASSESSED_TYPES, "fuzz", "2026-11-20T00:00:00Z", "2026-11-20T12:00:00Z", UNSIGNED

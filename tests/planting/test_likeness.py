@@ -13,7 +13,7 @@ import pytest
 from Crypto.PublicKey import ECC, RSA
 
 from validator.planting.look_alikes import domain, key, known_labels
-from validator.planting.planting import ANY, Asked, Planted, plant
+from validator.planting.planting import ANY, Constraints, Planted, plant
 from validator.planting.shapes import Own, builtin_lists, builtin_shapes, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.variation import recorded, varied
@@ -100,7 +100,7 @@ def test_a_shape_gives_a_severity_that_is_asked_for_or_nothing() -> None:
     for shape in (one for one in builtin_shapes() if SkillType.DECLARATIVE in one.types):
         for severity in shape.severities:
             found = shape.plant(
-                draws(shape.name), files, SkillType.DECLARATIVE, Asked(frozenset({severity}), fresh=False)
+                draws(shape.name), files, SkillType.DECLARATIVE, Constraints(frozenset({severity}), fresh=False)
             )
             assert found is None or (found.severity == severity and found.path in files)
 

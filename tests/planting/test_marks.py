@@ -61,7 +61,7 @@ def test_every_marked_bundle_parses(language: str, tmp_path: Path) -> None:
         subprocess.run(["node", "--no-warnings", "--experimental-vm-modules", "-e", script], cwd=tmp_path, check=True)
 
 
-def said_in(path: str, text: str) -> set[str]:
+def markers_in(path: str, text: str) -> set[str]:
     """Return what a static reader takes from a file: words, literals, and what constant folding makes of them."""
     found = set(_WORD.findall(text)) | {match[2] for match in _STRING.finditer(text)}
     if path.endswith(".py"):
@@ -95,7 +95,7 @@ def folded(tree: ast.Module) -> Iterator[str]:
 
 def invented_from(files: Mapping[str, bytes]) -> set[str]:
     """Return every path that a reader of the source alone could claim: also names of all that it found, anywhere."""
-    said = {one for path, content in files.items() for one in said_in(path, content.decode())}
+    said = {one for path, content in files.items() for one in markers_in(path, content.decode())}
     names = {PurePosixPath(one).name for one in said if one} | said
     return {f"{folder}/{name}" for folder in _FOLDERS for name in names}
 

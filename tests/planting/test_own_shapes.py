@@ -1,4 +1,4 @@
-"""An owner's folder of shapes: what it may hold, and what is said of a file that cannot be used."""
+"""An owner's folder of shapes: its contents, and the error of a file that cannot be used."""
 
 import re
 from pathlib import Path
@@ -27,14 +27,14 @@ from validator.tasks.source import MemorySource
 
 HEAD = 'family = "secret"\ndifficulty = "easy"\nseverity = "high"\ntypes = ["declarative"]\n'
 FORM = "=== paragraph all\nThe door opens with @door_code@.\n"
-WORDS = 'door_code = ["@digits:4@-@door_letter@"]\ndoor_letter = ["A", "B"]\n'
+LISTS = 'door_code = ["@digits:4@-@door_letter@"]\ndoor_letter = ["A", "B"]\n'
 SKILL = {"SKILL.md": b"# Greet\n\nSay hello.\n\nSay it well.\n"}
 
 
-def folder(path: Path, text: str, words: str = WORDS) -> Path:
+def folder(path: Path, text: str, lists: str = LISTS) -> Path:
     (path / "deep").mkdir(parents=True)
     (path / "deep" / "door-code.shape").write_text(text)
-    (path / "words.toml").write_text(words)
+    (path / "words.toml").write_text(lists)
     return path
 
 
@@ -82,7 +82,7 @@ def test_hosts_and_guards_of_faults_and_of_their_company_are_drawn_from_an_owner
     words = (
         'domain = ["only.invalid"]\nflag_word = ["NIGHTLY"]\nflag_option = ["--nightly"]\nflag_file = [".nightly"]\n'
     )
-    own = Own(folder(tmp_path / "own", shape_of(), WORDS + words))
+    own = Own(folder(tmp_path / "own", shape_of(), LISTS + words))
     public = {word for name in ("flag_word", "flag_option", "flag_file") for word in builtin_lists()[name]}
     guard = re.compile(rf"""(?m)^ *if .*({"|".join(map(re.escape, sorted(public)))})[\"'\]].*:$""")
     seen: set[str] = set()
@@ -101,37 +101,41 @@ def test_hosts_and_guards_of_faults_and_of_their_company_are_drawn_from_an_owner
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "said"),
+    ("text", "lists", "message"),
     [
-        ("no head", WORDS, "line 1: the file begins with a head in TOML"),
-        (shape_of("family = \n"), WORDS, "head: not TOML"),
-        (shape_of(HEAD + 'famly = "x"\n'), WORDS, "head: no field is called `famly`"),
-        (shape_of(HEAD.replace('"secret"', "7")), WORDS, "family: must be a str"),
-        (shape_of(HEAD.replace("secret", "theft")), WORDS, "family: must be one of exfiltration"),
-        (shape_of(HEAD.replace("easy", "soft")), WORDS, "difficulty: must be one of easy"),
-        (shape_of(HEAD.replace("high", "dire")), WORDS, "severity: must be one of"),
-        (shape_of(HEAD.replace("declarative", "workflow")), WORDS, "types: must be of"),
-        (shape_of(HEAD.replace('types = ["declarative"]', "")), WORDS, "types: must name skill types"),
-        (shape_of(HEAD + '[words]\nBad = ["x"]\n'), WORDS, "words: `Bad` must be lower-case"),
-        (shape_of(HEAD + "[words]\nempty = []\n"), WORDS, "words.empty: must be a list of texts or of tables"),
-        (shape_of(HEAD + '[words]\nboth = ["x", { y = "z" }]\n'), WORDS, "words.both: must hold texts alone"),
-        (shape_of(HEAD + '[words]\na = ["@b@"]\nb = ["@a@"]\n'), WORDS, "a: `@"),
-        (shape_of(HEAD + '[lists]\nrows = { of = "user" }\n'), WORDS, "lists.rows: must have of, least and most"),
-        (shape_of(form="text\n"), WORDS, "line 7: the head is followed by `=== PLACE`"),
-        (shape_of(form="=== garden\ntext\n"), WORDS, "line 8: the place is one of python, javascript, shell, copy"),
-        (shape_of(form="=== paragraph\n"), WORDS, "line 8: the form has no text"),
-        (shape_of(form="=== paragraph\n<each one in two>\nx\n"), WORDS, "without `<end>`"),
-        (shape_of(form="=== paragraph\n<each one in two>\nx\n<end>\n"), WORDS, "line 8: there is no list `two`"),
-        (shape_of(form="=== paragraph\n<end>\n"), WORDS, "`<end>` without a block"),
-        (shape_of(form="=== python\nx = 1\n"), WORDS, "line 8: no line of the form is marked"),
-        (shape_of(form="=== member manifest.json\nx\n"), WORDS, "line 8: "),
-        (shape_of(form="=== paragraph\n@nobody@\n"), WORDS, "line 8: `@nobody@`: no list"),
-        (shape_of(form="=== paragraph\n@user|loud@\n"), WORDS, "line 8: `@user|loud@`: no list, field, filter"),
+        ("no head", LISTS, "line 1: the file begins with a head in TOML"),
+        (shape_of("family = \n"), LISTS, "head: not TOML"),
+        (shape_of(HEAD + 'famly = "x"\n'), LISTS, "head: no field is called `famly`"),
+        (shape_of(HEAD.replace('"secret"', "7")), LISTS, "family: must be a str"),
+        (shape_of(HEAD.replace("secret", "theft")), LISTS, "family: must be one of exfiltration"),
+        (shape_of(HEAD.replace("easy", "soft")), LISTS, "difficulty: must be one of easy"),
+        (shape_of(HEAD.replace("high", "dire")), LISTS, "severity: must be one of"),
+        (shape_of(HEAD.replace("declarative", "workflow")), LISTS, "types: must be of"),
+        (shape_of(HEAD.replace('types = ["declarative"]', "")), LISTS, "types: must name skill types"),
+        (shape_of(HEAD + '[words]\nBad = ["x"]\n'), LISTS, "words: `Bad` must be lower-case"),
+        (shape_of(HEAD + "[words]\nempty = []\n"), LISTS, "words.empty: must be a list of texts or of tables"),
+        (shape_of(HEAD + '[words]\nboth = ["x", { y = "z" }]\n'), LISTS, "words.both: must hold texts alone"),
+        (shape_of(HEAD + '[words]\na = ["@b@"]\nb = ["@a@"]\n'), LISTS, "a: `@"),
+        (shape_of(HEAD + '[lists]\nrows = { of = "user" }\n'), LISTS, "lists.rows: must have of, least and most"),
+        (shape_of(form="text\n"), LISTS, "line 7: the head is followed by `=== PLACE`"),
+        (
+            shape_of(form="=== garden\ntext\n"),
+            LISTS,
+            "line 8: the place is one of python, javascript, shell, copy",
+        ),
+        (shape_of(form="=== paragraph\n"), LISTS, "line 8: the form has no text"),
+        (shape_of(form="=== paragraph\n<each one in two>\nx\n"), LISTS, "without `<end>`"),
+        (shape_of(form="=== paragraph\n<each one in two>\nx\n<end>\n"), LISTS, "line 8: there is no list `two`"),
+        (shape_of(form="=== paragraph\n<end>\n"), LISTS, "`<end>` without a block"),
+        (shape_of(form="=== python\nx = 1\n"), LISTS, "line 8: no line of the form is marked"),
+        (shape_of(form="=== member manifest.json\nx\n"), LISTS, "line 8: "),
+        (shape_of(form="=== paragraph\n@nobody@\n"), LISTS, "line 8: `@nobody@`: no list"),
+        (shape_of(form="=== paragraph\n@user|loud@\n"), LISTS, "line 8: `@user|loud@`: no list, field, filter"),
         (shape_of(), "door_code = 7\n", "words.door_code: must be a list"),
-        (shape_of(), WORDS + 'guard_shell = ["true"]\n', "words.guard_shell: must hold tables with fails, holds"),
-        (shape_of(), WORDS + 'grave_shell = [{ holds = "true" }]\n', "words.grave_shell: must hold tables with"),
-        (shape_of(), WORDS + 'domain = [{ name = "x.dev" }]\n', "words.domain: must hold texts"),
-        (shape_of(), WORDS + 'flag_word = ["@flag_wrod@"]\n', "flag_word: `@flag_wrod@`: no list"),
+        (shape_of(), LISTS + 'guard_shell = ["true"]\n', "words.guard_shell: must hold tables with fails, holds"),
+        (shape_of(), LISTS + 'grave_shell = [{ holds = "true" }]\n', "words.grave_shell: must hold tables with"),
+        (shape_of(), LISTS + 'domain = [{ name = "x.dev" }]\n', "words.domain: must hold texts"),
+        (shape_of(), LISTS + 'flag_word = ["@flag_wrod@"]\n', "flag_word: `@flag_wrod@`: no list"),
         (shape_of(), "door_code = [\n", "not TOML"),
         (shape_of(), 'door_code = ["@+door_code@"]\n', "`@+door_code@` is made of itself"),
         (
@@ -139,15 +143,15 @@ def test_hosts_and_guards_of_faults_and_of_their_company_are_drawn_from_an_owner
             'door_code = ["@a@"]\na = ["@+b@@+b@@+b@@+b@"]\nb = ["@+c@@+c@@+c@@+c@@+c@@+c@"]\nc = ["@mixed:4000@"]\n',
             "comes to more than 65536 characters",
         ),
-        ("+" * 300_000, WORDS, "is larger than 256 KiB"),
+        ("+" * 300_000, LISTS, "is larger than 256 KiB"),
     ],
 )
-def test_what_cannot_be_used_is_named_with_its_file_and_field(tmp_path: Path, text: str, words: str, said: str) -> None:
-    own = folder(tmp_path / "own", text, words)
+def test_an_unusable_file_is_named_with_its_field(tmp_path: Path, text: str, lists: str, message: str) -> None:
+    own = folder(tmp_path / "own", text, lists)
     with pytest.raises(TemplateError) as told:
         shapes_with(Own(own))
     assert str(own) in told.value.detail
-    assert said in told.value.detail
+    assert message in told.value.detail
 
 
 def test_a_folder_that_is_missing_and_a_name_that_is_taken_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from validator.planting.planting import Asked, Files, Plant, Shape, plant
+from validator.planting.planting import Constraints, Files, Plant, Shape, plant
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -11,13 +11,13 @@ from validator.sources import Draws, SeededRandom
 MOST = 12
 
 
-def noting(shape: Shape, said: dict[str, bytes | None]) -> Shape:
+def noting(shape: Shape, lines: dict[str, bytes | None]) -> Shape:
     """The same shape; what stood on its line is noted when it is planted."""
 
-    def planted(draws: Draws, files: Files, skill_type: SkillType, asked: Asked) -> Plant | None:
-        found = shape.plant(draws, files, skill_type, asked)
+    def planted(draws: Draws, files: Files, skill_type: SkillType, constraints: Constraints) -> Plant | None:
+        found = shape.plant(draws, files, skill_type, constraints)
         if found is not None:
-            said[shape.name] = line_of(found.changed, found)
+            lines[shape.name] = line_of(found.changed, found)
         return found
 
     return shape._replace(plant=planted)
@@ -34,11 +34,11 @@ def test_every_fault_is_found_on_its_line_in_the_end(skill_type: SkillType) -> N
     for number in range(8):
         draws = Draws(SeededRandom(f"{skill_type} {number}"))
         files, _ = draw_skeleton(skill_type, draws)
-        said: dict[str, bytes | None] = {}
-        made = plant(files, skill_type, draws, [noting(shape, said) for shape in builtin_shapes()], MOST)
+        lines: dict[str, bytes | None] = {}
+        made = plant(files, skill_type, draws, [noting(shape, lines) for shape in builtin_shapes()], MOST)
         assert len(made.faults) >= 7
         assert len({fault.place for fault in made.faults}) == len(made.faults)
         for fault in made.faults:
-            assert line_of(made.files, fault.plant) == said[fault.shape.name], (fault.kind, fault.place)
-            assert fault.plant.line is None or said[fault.shape.name]
+            assert line_of(made.files, fault.plant) == lines[fault.shape.name], (fault.kind, fault.place)
+            assert fault.plant.line is None or lines[fault.shape.name]
         assert files.keys() <= made.files.keys()

@@ -141,7 +141,7 @@ def test_what_was_broken_before_may_be_a_place() -> None:
 def test_shapes_see_text_within_bounds() -> None:
     seen: dict[str, bytes] = {}
     files = FILES | {f"large-{n}.txt": b"x" * 250_000 for n in range(10)} | {"huge.txt": b"x" * 300_000}
-    spy = shape("spy", lambda draws, found, *_: seen.update(found))
+    spy = shape("spy", lambda draws, files, *_: seen.update(files))
     plant(files, SkillType.DECLARATIVE, Draws(SeededRandom("s")), [spy], 1)
     assert list(seen) == sorted(["SKILL.md", "mcp.json", "main.py", *(f"large-{n}.txt" for n in range(8))])
 

@@ -74,23 +74,23 @@ async def test_a_broken_file_is_told_once_for_each_fault(tmp_path: Path) -> None
     write(tmp_path / "good")
     goals = DirectoryGoals(tmp_path)
 
-    async def told() -> list[tuple[str, str]]:
+    async def warnings_of() -> list[tuple[str, str]]:
         with capture_logs() as logs:
             assert await served(goals, 5) == HASHES[:1]
         assert all(line["log_level"] == "warning" and line["event"] == "task_refused" for line in logs)
         return [(line["task"], line["reason"]) for line in logs]
 
-    ((name, reason),) = await told()
+    ((name, reason),) = await warnings_of()
     assert name == "bad"
     assert "required_steps" in reason
-    assert await told() == []
+    assert await warnings_of() == []
     path.write_text("{")
-    assert len(await told()) == 1
-    assert await told() == []
+    assert len(await warnings_of()) == 1
+    assert await warnings_of() == []
     write(tmp_path / "bad")
-    assert await told() == []  # sound, and the same as the other
+    assert await warnings_of() == []  # sound, and the same as the other
     write(tmp_path / "bad", required_steps=0)
-    assert len(await told()) == 1  # broken again is news again
+    assert len(await warnings_of()) == 1  # broken again is news again
 
 
 async def test_what_a_log_line_shows_of_a_file_is_harmless(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_packing_again_takes_the_entry_s_place(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"name": "../up"}, "`name` must be letters"),
         ({"name": ".hidden"}, "`name` must be letters"),
@@ -121,28 +121,28 @@ def test_packing_again_takes_the_entry_s_place(place: Path) -> None:
     ],
 )
 def test_a_manifest_that_is_none_is_refused_with_its_field(
-    tmp_path: Path, changes: dict[str, object], said: str
+    tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
     document = {"manifest_version": "1.0", "packages": [{**ENTRY, **changes}]}
     (tmp_path / "p.json").write_text(json.dumps(document))
     with pytest.raises(TaskError, match=r"`p\.json`: ") as caught:
         list(rebuild(tmp_path / "p.json", tmp_path / "out", replace=False))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"source": "./absent"}, "`absent` is no folder"),
         ({"source": "absent-distribution"}, "no installed distribution"),
     ],
 )
-def test_a_source_that_does_not_exist_is_one_line(tmp_path: Path, changes: dict[str, object], said: str) -> None:
+def test_a_source_that_does_not_exist_is_one_line(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     document = {"manifest_version": "1.0", "packages": [{**ENTRY, **changes}]}
     (tmp_path / "p.json").write_text(json.dumps(document))
     (one,) = rebuild(tmp_path / "p.json", tmp_path / "out", replace=False)
-    assert said in str(one.fault)
+    assert message in str(one.fault)
     assert str(one.fault).isprintable()
 
 

@@ -51,7 +51,7 @@ def test_an_npm_package_is_a_server_with_its_program(tmp_path: Path) -> None:
 def test_an_archive_of_another_form_is_refused(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"x{suffix_of(FORMS[form])}"
     path.write_bytes(FORMS[form])
-    with pytest.raises(TaskError, match=r"what `x\.[a-z]+` holds cannot be told: .*; extract it"):
+    with pytest.raises(TaskError, match=r"the content of `x\.[a-z]+` is ambiguous: .*; extract it"):
         pack_task(path)
 
 

@@ -16,7 +16,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Rule
 from validator.protocol.task import KnownFinding, Windows
 from validator.sources import Draws, SeededRandom
-from validator.tasks.analysers import Analyser, found_before
+from validator.tasks.analysers import Analyser, findings_before
 from validator.tasks.check import check_tasks
 from validator.tasks.folder import find_tasks, read_task, seeded_digests
 from validator.tasks.seeding import (
@@ -245,10 +245,10 @@ def test_an_analyser_looks_at_a_base_and_one_that_fails_is_a_line() -> None:
     def failing(*_: object) -> SimpleNamespace:
         raise OSError("no scanner\nhere")
 
-    assert found_before(base, None).startswith("no analyser looked at it")
-    told = found_before(base, Analyser("reader", lambda: reading))
+    assert findings_before(base, None).startswith("no analyser looked at it")
+    told = findings_before(base, Analyser("reader", lambda: reading))
     assert told.startswith("before planting reader finds 6: high prompt_injection at SKILL.md#L1; ")
     assert told.endswith("; and 1 more")
-    told = found_before(base, Analyser("bad", lambda: failing))
+    told = findings_before(base, Analyser("bad", lambda: failing))
     assert told.startswith("the analyser `bad` failed: OSError: no scanner")
     assert told.isprintable()

@@ -20,7 +20,7 @@ REST = tuple(Rule(resource, "deny", "*") for resource in RESOURCES)
 SERVER = {"mcp.json": b'{"tools": [{"name": "note"}]}\n', "manifest.json": b"{}\n", "a.md": b"first\n \t\n\nlast\n"}
 
 
-def said(
+def looked_over(
     folder: Path, files: Mapping[str, bytes] | None = None, **fields: Any
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The problems and notes of one task, text by field."""
@@ -56,14 +56,14 @@ def said(
 def test_a_rule_that_no_analysis_writes_is_a_problem(
     rule: tuple[str, str, str], field: str, text: str, tmp_path: Path
 ) -> None:
-    problems, _ = said(tmp_path, policy_rules=(*REST, Rule(*rule)))
+    problems, _ = looked_over(tmp_path, policy_rules=(*REST, Rule(*rule)))
     assert list(problems) == [f"truth.policy_rules[{len(REST)}].{field}"]
     assert text in problems[f"truth.policy_rules[{len(REST)}].{field}"]
 
 
 def test_rules_that_exclude_each_other_are_problems(tmp_path: Path) -> None:
     host, program = Rule("network", "allow", "a.example"), Rule("process", "allow", "git")
-    problems, _ = said(
+    problems, _ = looked_over(
         tmp_path, policy_rules=(host, program, host, Rule("process", "deny", "git"), Rule("process", "deny", "*"))
     )
     assert problems == {
@@ -71,7 +71,7 @@ def test_rules_that_exclude_each_other_are_problems(tmp_path: Path) -> None:
         "truth.policy_rules[3].action": "`truth.policy_rules[1]` says `allow` of the same pattern, "
         "and an analysis says one of the two",
     }
-    _, notes = said(tmp_path, policy_rules=(host, Rule("process", "deny", "*")))
+    _, notes = looked_over(tmp_path, policy_rules=(host, Rule("process", "deny", "*")))
     assert "no rule for `*` of network, file_read, file_write, environment, code" in notes["truth.policy_rules"]
 
 
@@ -93,7 +93,7 @@ def test_what_analyses_write_is_no_problem(resource: str, pattern: str) -> None:
 
 
 def test_places_and_names_that_nothing_can_meet_are_problems(tmp_path: Path) -> None:
-    problems, notes = said(
+    problems, notes = looked_over(
         tmp_path,
         verdict="ALLOW",
         injections=("a.md#L2-L3", "a.md#L4", "x::a.md#L4-L4", "a.md"),
@@ -121,7 +121,7 @@ def test_places_and_names_that_nothing_can_meet_are_problems(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", ASSESSED_TYPES)
 def test_every_axis_of_a_type_that_truth_leaves_out_is_noted(kind: SkillType, tmp_path: Path) -> None:
-    problems, notes = said(tmp_path, skill_type=kind, verdict="ALLOW")
+    problems, notes = looked_over(tmp_path, skill_type=kind, verdict="ALLOW")
     axes = [name for name, _ in version(CURRENT).rules.types[kind].axes]
     assert problems == {}
     missing = [field for field, text in notes.items() if text.startswith("missing: ")]
@@ -133,7 +133,7 @@ def test_a_marker_that_changes_what_its_file_is_is_noted(tmp_path: Path) -> None
     files = {"a.md": b"\xff\xfe\n", "b.json": b"{}\n", "c.md": b"text\n"}
     kind, found = SkillType.RAG_KNOWLEDGE, {}
     for number, file in enumerate(files):
-        _, found[file] = said(tmp_path / str(number), files, skill_type=kind, canary=file)
+        _, found[file] = looked_over(tmp_path / str(number), files, skill_type=kind, canary=file)
     assert "no text in UTF-8" in found["a.md"]["canary.file"]
     assert "no longer what its name says" in found["b.json"]["canary.file"]
     assert set(found["c.md"]) == {"truth"}

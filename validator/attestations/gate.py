@@ -43,7 +43,7 @@ _MAX_POLICY: Final = 64 * 1024
 _STEP_S: Final = 10.0
 _WHOLE_S: Final = 30.0
 _CHUNK: Final = 64 * 1024
-_FOUND: Final = 200
+_OK: Final = 200
 _MISSING: Final = 404
 _GONE: Final = 410
 
@@ -85,9 +85,9 @@ class Policy(Document, frozen=True):
         if self.threshold > len({one.hotkey for one in self.validators}):
             raise ValueError("`threshold` is above the number of hotkeys")
 
-    def allows(self, found: Verified) -> bool:
+    def allows(self, verified: Verified) -> bool:
         """Return whether an attestation is good enough."""
-        predicate = found.statement.predicate
+        predicate = verified.statement.predicate
         return predicate.verdict in self.verdicts and predicate.risk <= self.max_risk
 
 
@@ -107,7 +107,7 @@ class Decision(NamedTuple):
 
 
 class _RevokedError(ValidatorError):
-    """The validator took back what it said."""
+    """The validator revoked its attestation."""
 
 
 class _Listed(msgspec.Struct):
@@ -153,23 +153,23 @@ def decide(policy: Policy, what: str, clock: Clock, hashed: Callable[[str], Hash
     allowed, silent = set[str](), list[str]()
     for trusted in policy.validators:
         try:
-            for found in _asked(trusted, digests, purl, clock):
-                verified = verify_attestation(*parse_handed(found.body), clock.now())
-                found.require(verified, trusted, purl)
+            for document in _documents(trusted, digests, purl, clock):
+                verified = verify_attestation(*parse_handed(document.body), clock.now())
+                document.require(verified, trusted, purl)
                 if not policy.allows(verified):
                     predicate = verified.statement.predicate
-                    said = f"{predicate.verdict} at risk {predicate.risk:.2f}, {len(predicate.findings)} findings"
-                    return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} says {said}", ignored)
+                    verdict = f"{predicate.verdict} at risk {predicate.risk:.2f}, {len(predicate.findings)} findings"
+                    return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} says {verdict}", ignored)
             allowed.add(trusted.hotkey)
         except _RevokedError:
-            return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} revoked what it said", ignored)
+            return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} revoked its attestation", ignored)
         except ValidatorError as error:
             silent.append(f"{trusted.url}: {error}")
-    told = f"{len(allowed)} of {policy.threshold} needed validators allow it"
+    agreement_line = f"{len(allowed)} of {policy.threshold} needed validators allow it"
     if len(allowed) >= policy.threshold:
-        unseen_line = f"; nobody saw, by `ignore`: {', '.join(all_printable(ignored))}" if ignored else ""
-        return Decision(ALLOWED, f"allowed: {shown}: {told}{unseen_line}", ignored)
-    return Decision(UNKNOWN, printable("; ".join([f"cannot tell: {shown}: {told}", *silent]), 2_000), ignored)
+        unseen_line = f"; not judged, by `ignore`: {', '.join(all_printable(ignored))}" if ignored else ""
+        return Decision(ALLOWED, f"allowed: {shown}: {agreement_line}{unseen_line}", ignored)
+    return Decision(UNKNOWN, printable("; ".join([f"cannot tell: {shown}: {agreement_line}", *silent]), 2_000), ignored)
 
 
 def bundle_digest(path: Path) -> tuple[str, ...]:
@@ -182,21 +182,21 @@ def bundle_digest(path: Path) -> tuple[str, ...]:
     return ()
 
 
-class _Found(NamedTuple):
+class _Document(NamedTuple):
     """The document that a validator has of a bundle."""
 
     sha256: str
     body: bytes
 
     def require(self, verified: Verified, trusted: Trusted, purl: str | None) -> None:
-        """Refuse another's word, and one about something else (NoAnswerError)."""
+        """Check that the attestation is this validator's, and about the bundle or package (NoAnswerError)."""
         if verified.hotkey != trusted.hotkey or verified.sha256 != self.sha256:
             raise NoAnswerError(f"it answers for {verified.hotkey} about {verified.sha256}")
         if purl is not None and verified.statement.subject[0].uri != purl:
             raise NoAnswerError(f"what it says of {self.sha256} is not about the package")
 
 
-def _asked(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Clock) -> Iterator[_Found]:
+def _documents(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Clock) -> Iterator[_Document]:
     """Yield what a validator has of the first digest that it knows, or of every bundle of a package.
 
     Raises:
@@ -215,9 +215,9 @@ def _asked(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Cl
             withdrawn.add(body.rstrip())
             if sha256 in withdrawn.bundles[trusted.hotkey]:
                 raise _RevokedError
-        if status != _FOUND:
+        if status != _OK:
             raise NoAnswerError(f"status {status}")
-        yield _Found(sha256, body)
+        yield _Document(sha256, body)
         known = True
         if purl is None:
             return
@@ -228,7 +228,7 @@ def _asked(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Cl
 def _listed(answer: tuple[int, bytes]) -> list[str]:
     """Return the bundles of a listing; none where there is no such package (NoAnswerError: it is no listing)."""
     status, body = answer
-    if status != _FOUND:
+    if status != _OK:
         return []
     try:
         return [one.sha256 for one in decode(body, _Listing, limit=MAX_HANDED, depth=8, values=2_000).attestations]

@@ -14,8 +14,8 @@ from validator.tasks.package_reference import parse_reference
 def purls_of(manifest: Path | None) -> Mapping[str, str]:
     """Return bundle sha256 to package URL, of packages that have one (TaskError: the manifest cannot be read)."""
     packages = () if manifest is None else read_packages(manifest).packages
-    found = ((one.bundle_sha256.lower(), purl_of(one)) for one in packages)
-    return {sha256: purl for sha256, purl in found if purl is not None}
+    urls = ((one.bundle_sha256.lower(), purl_of(one)) for one in packages)
+    return {sha256: purl for sha256, purl in urls if purl is not None}
 
 
 def purl_of(package: Package) -> str | None:

@@ -1,6 +1,6 @@
 """Signed attestations from the records of past rounds, for the API and `validator attestation`. Reads store and key.
 
-Nobody is told anything that could help a miner: only bundles that this validator never dispatches again have one, and
+Nothing is published that could help a miner: only bundles that this validator never dispatches again have one, and
 none that was planted, was a canary, or was given with a marker. Where that cannot be known there is none.
 """
 
@@ -78,7 +78,7 @@ Answer = Published | Revoked | Refused
 
 
 class _SilentError(Exception):
-    """Nothing is said about a bundle."""
+    """No attestation of a bundle is published."""
 
 
 class _Facts(NamedTuple):
@@ -163,9 +163,9 @@ class Publisher:
                 del self._made[next(iter(self._made))]
         return kept
 
-    async def _read(self, tx: Transaction, asked: TaskRecord) -> _Facts:
+    async def _read(self, tx: Transaction, task_record: TaskRecord) -> _Facts:
         """Return what the record of a task's round says of its bundle."""
-        round_id, task_id = asked.round_id, asked.task_id
+        round_id, task_id = task_record.round_id, task_record.task_id
         head, record = await tx.records.head(round_id), await tx.receipts.of_round(round_id)
         outcome, plan = await tx.records.outcome(round_id), await tx.records.plan(round_id)
         if head is None or head.input is None or outcome is None or plan is None or record is None:
@@ -196,17 +196,17 @@ class Publisher:
 
 async def _newest_task(tx: Transaction, sha256: str) -> TaskRecord:
     """Return the newest task of a bundle, which may never be dispatched again."""
-    asked = await tx.tasks.of_source(sha256)
+    given = await tx.tasks.of_source(sha256)
     submitted = await tx.submitted.get(sha256)
-    if submitted is not None and [task.round_id for task, _ in asked] != [submitted.round_id]:
+    if submitted is not None and [task.round_id for task, _ in given] != [submitted.round_id]:
         submitted = None
     if submitted is None and not await tx.retired.among([sha256]):
         raise _SilentError("it may be dispatched again: it is not retired (validator tasks retire)")
-    if any(state == "open" for _, state in asked):
+    if any(state == "open" for _, state in given):
         raise _SilentError("an open round has it")
-    if any(task.provenance == "canary" for task, _ in asked):
+    if any(task.provenance == "canary" for task, _ in given):
         raise _SilentError("it was a canary")
-    settled = next((task for task, state in asked if state == task.state == "settled"), None)
+    settled = next((task for task, state in given if state == task.state == "settled"), None)
     if settled is None:
         raise _SilentError("no settled round had it")
     return settled
@@ -259,7 +259,7 @@ def _attested(parts: tuple[str, str, str, str, str], finding: Finding, reporters
 
 
 def _predicate(
-    group: GroupOutcome, asked: int, compared: _Compared, origin: Origin, times: tuple[str, str]
+    group: GroupOutcome, member_count: int, compared: _Compared, origin: Origin, times: tuple[str, str]
 ) -> Predicate:
     claims = compared.claims
     if claims.verdict != group.verdict:
@@ -274,7 +274,7 @@ def _predicate(
         findings=tuple(compared.findings[key] for key in sorted(compared.findings)),
         capabilities=tuple(sorted(claims.capabilities)),
         policy=tuple(Rule(*rule) for rule in sorted(claims.rules)),
-        agreement=Agreement(asked, len(signers), agreeing, group.threshold, signers),
+        agreement=Agreement(member_count, len(signers), agreeing, group.threshold, signers),
         origin=origin,
         issued_at=times[0],
         until=times[1],

@@ -108,7 +108,7 @@ class Predicate(Document, frozen=True):
     Attributes:
         risk: mean of the valid answers.
         capabilities: sorted; those that `agreement.threshold` valid answers name, as are `policy`'s rules.
-        issued_at: when the round ended, SPEC 13 form, as is `until`, from which on nothing is said.
+        issued_at: when the round ended, SPEC 13 form, as is `until`, from which on it does not hold.
     """
 
     verdict: Verdict
@@ -151,9 +151,9 @@ def payload_of(statement: Statement) -> bytes | None:
 def parse_statement(data: bytes) -> Statement:
     """Return the statement in an envelope's payload (EnvelopeError: it is none; the text names the field)."""
     try:
-        found = decode(data, Statement, limit=MAX_PAYLOAD, depth=_DEPTH, values=_VALUES)
+        parsed = decode(data, Statement, limit=MAX_PAYLOAD, depth=_DEPTH, values=_VALUES)
         for name in ("issued_at", "until"):
-            parse_time(getattr(found.predicate, name), name)
+            parse_time(getattr(parsed.predicate, name), name)
     except (JsonError, SchemaError) as error:
         raise EnvelopeError(f"its statement: {error}") from None
-    return found
+    return parsed

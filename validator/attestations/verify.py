@@ -175,13 +175,13 @@ def verify_attestation(
     return Verified(statement, hotkey, key_id(key.public_key))
 
 
-def agreement(found: Iterable[Verified]) -> Mapping[tuple[str, Verdict], frozenset[str]]:
+def agreement(attestations: Iterable[Verified]) -> Mapping[tuple[str, Verdict], frozenset[str]]:
     """Return by bundle and verdict the hotkeys that say so; one that says two things of a bundle says nothing."""
-    said: dict[tuple[str, str], set[Verdict]] = defaultdict(set)
-    for one in found:
-        said[one.sha256, one.hotkey].add(one.verdict)
+    verdicts_of: dict[tuple[str, str], set[Verdict]] = defaultdict(set)
+    for one in attestations:
+        verdicts_of[one.sha256, one.hotkey].add(one.verdict)
     agreed: dict[tuple[str, Verdict], set[str]] = defaultdict(set)
-    for (sha256, hotkey), verdicts in said.items():
+    for (sha256, hotkey), verdicts in verdicts_of.items():
         if len(verdicts) == 1:
             agreed[sha256, next(iter(verdicts))].add(hotkey)
     return {what: frozenset(hotkeys) for what, hotkeys in agreed.items()}

@@ -288,7 +288,7 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
         raise typer.BadParameter("with --count 0, say how many ordinary tasks to make", param_hint="--ordinary")
     # Only this command plants.
     from validator.planting.shapes import Own, company_with, shapes_with  # noqa: PLC0415 - see above
-    from validator.tasks.analysers import find_analyser, found_before  # noqa: PLC0415 - see above
+    from validator.tasks.analysers import find_analyser, findings_before  # noqa: PLC0415 - see above
 
     own, analyser = Own(shapes, tuple(domains or ())), find_analyser()
     chosen = secrets.token_hex(16) if word is None else word
@@ -299,7 +299,7 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
     def bases() -> Iterator[Base]:
         for base in (base for what in bundles for base in read_bases(what, skill_type)):
             noted[base.name] = list(
-                dict.fromkeys([*noted.get(base.name, []), *base.notes, found_before(base, analyser)])
+                dict.fromkeys([*noted.get(base.name, []), *base.notes, findings_before(base, analyser)])
             )
             yield base
 

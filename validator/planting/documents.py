@@ -80,13 +80,13 @@ def marked_lines(text: str) -> tuple[list[str], int]:
 
 def texts_read(files: Files, skill_type: SkillType, suffixes: frozenset[str]) -> list[tuple[str, str]]:
     """Return path and content of what a model gets to read, by path; of a composition that of its children."""
-    found = []
+    texts = []
     for path in sorted(files):
         name = PurePosixPath(path)
         if name.suffix.lower() in suffixes and not _ASIDE.match(name.name) and _is_read(files, skill_type, name):
             text = text_of(files[path])
-            found += [(path, text)] if text else []
-    return found
+            texts += [(path, text)] if text else []
+    return texts
 
 
 def _is_read(files: Files, skill_type: SkillType, name: PurePosixPath) -> bool:
@@ -101,13 +101,13 @@ def _is_read(files: Files, skill_type: SkillType, name: PurePosixPath) -> bool:
 
 def documents(files: Files, skill_type: SkillType, about: str = "") -> list[Document]:
     """Return the texts with a gap: `markdown` alone, or `all` Markdown, for any reader."""
-    words = about.split()
-    suffixes = _MARKDOWN if {"markdown", "all"} & set(words) else _MARKDOWN | {".txt"}
-    found = []
-    for path, text in texts_read(files, SkillType.RAG_KNOWLEDGE if "all" in words else skill_type, suffixes):
+    terms = about.split()
+    suffixes = _MARKDOWN if {"markdown", "all"} & set(terms) else _MARKDOWN | {".txt"}
+    matching = []
+    for path, text in texts_read(files, SkillType.RAG_KNOWLEDGE if "all" in terms else skill_type, suffixes):
         if gaps := _gaps(lines_of(text), markdown=not path.lower().endswith(".txt")):
-            found.append(Document(path, text, gaps))
-    return found
+            matching.append(Document(path, text, gaps))
+    return matching
 
 
 def _gaps(lines: list[str], *, markdown: bool) -> tuple[int, ...]:
@@ -135,10 +135,10 @@ def _begins(line: str) -> bool:
 
 def paragraph(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
     """Put a paragraph into a drawn gap of a drawn document, `wrapped` as wide as its own lines."""
-    found = documents(files, skill_type, form.about)
-    if not found:
+    texts = documents(files, skill_type, form.about)
+    if not texts:
         return None
-    document = scope.draws.pick(found)
+    document = scope.draws.pick(texts)
     block, sink = marked_lines(render(form.parts[""], scope))
     if "wrapped" in form.about.split():
         pieces = [_wrapped(document, line) for line in block]
@@ -173,25 +173,25 @@ def table(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Plac
 
 def _rows(text: str) -> list[tuple[int, int]]:
     """Return the places behind a table's rows as numbers of lines from 0 on, each with its count of columns."""
-    found, columns = [], 0
+    table_rows, columns = [], 0
     for i, line in enumerate(lines_of(text)):
         if _DIVIDER.fullmatch(line):
             columns = line.strip().strip("|").count("|") + 1
         elif columns and line.lstrip().startswith("|"):
-            found.append((i + 1, columns))
+            table_rows.append((i + 1, columns))
         else:
             columns = 0
-    return found
+    return table_rows
 
 
 def quoted_in_document(
     draws: Draws, files: Files, suffix: str, lines: Sequence[str], leads: Sequence[str]
 ) -> Plant | None:
     """Put lines as a block of code, with a sentence about it, into a document; a longer fence holds fences."""
-    found = documents(files, SkillType.RAG_KNOWLEDGE, "all")
-    if not found:
+    texts = documents(files, SkillType.RAG_KNOWLEDGE, "all")
+    if not texts:
         return None
-    document = draws.pick(found)
+    document = draws.pick(texts)
     marks = "````" if draws.number(0, 1) or any("```" in line for line in lines) else "```"
     block = [draws.pick(leads), "", marks + _LABELS.get(suffix, ""), *lines, marks]
     at = draws.pick(document.gaps)
@@ -201,15 +201,15 @@ def quoted_in_document(
 
 def fence(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
     """Put the text first into code that a document shows; `@comment@` is what begins a comment there."""
-    found = [
+    sections = [
         (one, at + 1, mark[1])
         for one in documents(files, skill_type, "markdown")
         for at, line in enumerate(lines_of(one.text))
         if (mark := _CODE_FENCE.fullmatch(line))
     ]
-    if not found:
+    if not sections:
         return None
-    document, at, language = scope.draws.pick(found)
+    document, at, language = scope.draws.pick(sections)
     scope.give("comment", "//" if language[0] in "jt" else "#")
     return put(document.path, document.text, at, *marked_lines(render(form.parts[""], scope)))
 
@@ -217,28 +217,28 @@ def fence(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Plac
 def front_matter(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
     """Put a field last into the front matter of a document that has none of that name."""
     block, sink = marked_lines(render(form.parts[""], scope))
-    key, found = block[0].partition(":")[0] + ":", []
+    key, blocks = block[0].partition(":")[0] + ":", []
     for path, text in texts_read(files, skill_type, frozenset({".md", ".mdx"})):
         lines = lines_of(text)
         end = next((i for i, line in enumerate(lines[1:], 1) if line == "---"), 0) if lines[0] == "---" else 0
-        found += [(path, text, end)] if end and not any(line.startswith(key) for line in lines[:end]) else []
-    if not found:
+        blocks += [(path, text, end)] if end and not any(line.startswith(key) for line in lines[:end]) else []
+    if not blocks:
         return None
-    path, text, end = scope.draws.pick(found)
+    path, text, end = scope.draws.pick(blocks)
     return put(path, text, end, block, sink)
 
 
 def record(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
     """Put a record like the others into a file of JSON lines, its last text the form's, with letters `escaped`."""
-    found = [
+    places = [
         (path, text, rows)
         for path, text in texts_read(files, skill_type, frozenset({".jsonl"}))
         if (rows := _records(text))
     ]
-    if not found:
+    if not places:
         return None
     draws = scope.draws
-    path, text, rows = draws.pick(found)
+    path, text, rows = draws.pick(places)
     row = dict(draws.pick(rows))
     last = [key for key, value in row.items() if isinstance(value, str)][-1]
     row[last] = render(form.parts[""], scope)
@@ -294,10 +294,10 @@ def new_file(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> P
     """
     paths, _, others = form.about.partition(" unless ")
     if "@beside@" in paths:
-        found = documents(files, skill_type)
-        if not found:
+        texts = documents(files, skill_type)
+        if not texts:
             return None
-        scope.give("beside", str(PurePosixPath(scope.draws.pick(found).path).parent))
+        scope.give("beside", str(PurePosixPath(scope.draws.pick(texts).path).parent))
     if any(path in files for path in scope.fill(others).split("|")):
         return None
     free = [path for path in map(_joined, scope.fill(paths).split("|")) if path not in files and _at_home(path, files)]

@@ -71,9 +71,9 @@ def repeated(files: Files, path: str, old: str, new: str) -> dict[str, bytes]:
         if not old or file.suffix not in _SOURCES or not file.is_relative_to(folder):
             continue
         text = text_of(files[name]) or ""
-        found = [(quote, text.find(quote + old + quote)) for quote in "\"'`" if text.count(quote + old + quote) == 1]
-        if len(found) == 1 and not re.match(r"[A-Za-z]", text[found[0][1] - 1 : found[0][1]]):
-            quote, start = found[0]
+        quoted = [(quote, text.find(quote + old + quote)) for quote in "\"'`" if text.count(quote + old + quote) == 1]
+        if len(quoted) == 1 and not re.match(r"[A-Za-z]", text[quoted[0][1] - 1 : quoted[0][1]]):
+            quote, start = quoted[0]
             changed[name] = (text[: start + 1] + _literal(new, quote) + text[start + 1 + len(old) :]).encode()
     return changed
 
@@ -117,18 +117,18 @@ class Target(NamedTuple):
 
 def items(text: str, at: int) -> list[Item]:
     """Return what the object or list whose bracket is at `at` holds."""
-    found, position = [], _skip(text, at + 1)
+    spans, position = [], _skip(text, at + 1)
     while text[position] not in "}]":
         start, key = position, None
         if text[at] == "{":
             key, position = _DECODER.raw_decode(text, position)
             position = _skip(text, _skip(text, position) + 1)
         _, end = _DECODER.raw_decode(text, position)
-        found.append(Item(key, start, position, end))
+        spans.append(Item(key, start, position, end))
         position = _skip(text, end)
         if text[position] == ",":
             position = _skip(text, position + 1)
-    return found
+    return spans
 
 
 def place_of(text: str, path: Sequence[str | int]) -> Item:
@@ -183,7 +183,7 @@ def _unit(text: str) -> int | str:
 def _targets(form: Form, files: Files, scope: Scope, kinds: type | UnionType) -> list[Target]:
     """Return the places that a form names: `NAME|NAME`, of files at the top with a / in front, and `STEP/STEP/*`."""
     names, _, steps = form.about.partition(" ")
-    found = []
+    targets = []
     for file in sorted(files):
         text = text_of(files[file]) if {f"/{file}", PurePosixPath(file).name} & set(names.split("|")) else None
         try:
@@ -192,8 +192,8 @@ def _targets(form: Form, files: Files, scope: Scope, kinds: type | UnionType) ->
             continue
         for path, value, element in _matches(document, scope.fill(steps).split("/") if steps else [], (), {}):
             if isinstance(value, kinds) and (not steps.startswith(f"{_TOOLS}/") or _is_tool(element)):
-                found.append(Target(file, text or "", path, value, element))
-    return found
+                targets.append(Target(file, text or "", path, value, element))
+    return targets
 
 
 def _matches(value: Any, steps: list[str], path: Path, element: dict[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
@@ -215,14 +215,14 @@ def _is_tool(entry: dict[str, Any]) -> bool:
 def _changed(
     form: Form,
     scope: Scope,
-    found: Sequence[Target],
+    targets: Sequence[Target],
     change: Callable[[Target, str, Scope], tuple[bytes, int] | None],
     files: Files | None = None,
 ) -> Placed | None:
     """Return a file with a change at one of the places; `@element@` is what that place is in, `@old@` the old text."""
-    if not found:
+    if not targets:
         return None
-    target = scope.draws.pick(found)
+    target = scope.draws.pick(targets)
     tool = target.element["name"] if target.path[:1] == (_TOOLS,) else None
     old = target.value if isinstance(target.value, str) else f"The {target.path[-2:][0]}." if target.path else ""
     for name, word in (("element", target.name), ("tool", tool or ""), ("old", old)):
@@ -244,11 +244,11 @@ def member(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | Non
 
 
 def _with_member(target: Target, new: str, scope: Scope) -> tuple[bytes, int] | None:
-    said = json.loads("{" + new + "}")
-    ((key, value),) = said.items()
+    fields = json.loads("{" + new + "}")
+    ((key, value),) = fields.items()
     path, held = target.path, target.value
     if held is None:  # the object is missing
-        key, value, path, held = str(path[-1]), said, path[:-1], {}
+        key, value, path, held = str(path[-1]), fields, path[:-1], {}
     if key.replace(_MARK, "") in held:
         return None
     return _with(scope, target.text, place_of(target.text, path).value, key, value)
@@ -256,8 +256,8 @@ def _with_member(target: Target, new: str, scope: Scope) -> tuple[bytes, int] | 
 
 def empty_value(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
     """Exchange an empty list or object for the JSON of the form."""
-    found = [one for one in _targets(form, files, scope, list | dict) if not one.value]
-    return _changed(form, scope, found, lambda target, new, _: _exchanged(target, json.loads(new)))
+    empty_targets = [one for one in _targets(form, files, scope, list | dict) if not one.value]
+    return _changed(form, scope, empty_targets, lambda target, new, _: _exchanged(target, json.loads(new)))
 
 
 def _exchanged(target: Target, value: Any) -> tuple[bytes, int]:

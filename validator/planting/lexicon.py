@@ -78,9 +78,9 @@ def _capital(text: str) -> str:
 
 
 def _halves(text: str) -> tuple[str, str]:
-    words = text.split()
-    middle = max(1, len(words) // 2)
-    return " ".join(words[:middle]), " ".join(words[middle:])
+    parts = text.split()
+    middle = max(1, len(parts) // 2)
+    return " ".join(parts[:middle]), " ".join(parts[middle:])
 
 
 _FILTERS: Final[Mapping[str, Callable[[str], str]]] = {
@@ -176,7 +176,7 @@ class Scope:
         """
         filled = _SLOT.sub(self._slot, text)
         if len(filled) > LONGEST:
-            raise WordsError(f"`{text[:40]}` comes to more than {LONGEST} characters")
+            raise WordsError(f"`{text[:40]}` has more than {LONGEST} characters")
         return filled
 
     def entry(self, name: str) -> Any:

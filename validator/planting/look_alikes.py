@@ -84,10 +84,10 @@ def _rsa(draws: _Draws) -> tuple[str, bytes]:
 
 def _prime(draws: _Draws, e: int) -> int:
     """Return a prime whose two highest bits are set, so that a product of two has its full length."""
-    found = int.from_bytes(draws.bytes(_HALF // 8), "big") | (3 << (_HALF - 2)) | 1
-    while any(found % one == 0 for one in _SMALL) or gcd(found - 1, e) > 1 or not _passes(found):
-        found += 2
-    return found
+    candidate = int.from_bytes(draws.bytes(_HALF // 8), "big") | (3 << (_HALF - 2)) | 1
+    while any(candidate % one == 0 for one in _SMALL) or gcd(candidate - 1, e) > 1 or not _passes(candidate):
+        candidate += 2
+    return candidate
 
 
 def _passes(number: int) -> bool:

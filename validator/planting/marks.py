@@ -97,12 +97,12 @@ def _letters(draws: Draws) -> Facts:
 
 def _ring(draws: Draws) -> Facts:
     rows = [(number,) for number in draws.some(range(101, 998), 14, 20)]
-    turn, left = draws.number(3, 11), draws.number(4, 6)
+    turn, remaining = draws.number(3, 11), draws.number(4, 6)
     ring = [number for (number,) in rows]
-    while len(ring) > left:
+    while len(ring) > remaining:
         at = turn % len(ring)
         ring = ring[at + 1 :] + ring[:at]
-    return Facts(tuple(rows), {"turn": turn, "left": left}, lambda _: "-".join(map(str, ring)))
+    return Facts(tuple(rows), {"turn": turn, "left": remaining}, lambda _: "-".join(map(str, ring)))
 
 
 COMPUTATIONS: Final[Mapping[str, Callable[[Draws], Facts]]] = {
@@ -172,7 +172,9 @@ def _marked(files: Files, entry: _Entry, code: Code, draws: Draws) -> Marked | N
     language, (writes, families) = entry.language, _templates()
     name = draws.pick(sorted(families))
     facts, family = COMPUTATIONS[name](draws), families[name]
-    both = writes._replace(words={**writes.words, **family.words}, spelled={**writes.spelled, **family.spelled})
+    both = writes._replace(
+        word_lists={**writes.word_lists, **family.word_lists}, spelled={**writes.spelled, **family.spelled}
+    )
     scope = scope_of(draws, both, {}, language, code.source)
     for word, number in {**facts.numbers, "rows": _rows(facts.rows, language)}.items():
         scope.give(word, str(number))
@@ -224,9 +226,9 @@ def _entries(files: Files, skill_type: SkillType, folder: str = "") -> list[_Ent
     """Return the files that a run of the bundle begins with, or of its child in a folder."""
     prefix = f"{folder}/" if folder else ""
     if skill_type is SkillType.AGENT_COMPOSITION:
-        found = () if folder else children_of(files)
+        children = () if folder else children_of(files)
         kinds = tuple(SkillType)
-        return [one for path, kind in found if kind in kinds for one in _entries(files, SkillType(kind), path)]
+        return [one for path, kind in children if kind in kinds for one in _entries(files, SkillType(kind), path)]
     given = json_object(files, f"{prefix}manifest.json").get("entry_point")
     entry = given if isinstance(given, str) else ""
     paths: tuple[str, ...] = ()
@@ -246,5 +248,5 @@ def _entries(files: Files, skill_type: SkillType, folder: str = "") -> list[_Ent
 @cache
 def _templates() -> tuple[Template, Mapping[str, Template]]:
     """Return the template of statements that touch a file, and those of computations, by name."""
-    found = {path.stem: read_template(path) for path in sorted((HERE / "data" / "marks").glob("*.mark"))}
-    return found.pop("writes"), found
+    templates = {path.stem: read_template(path) for path in sorted((HERE / "data" / "marks").glob("*.mark"))}
+    return templates.pop("writes"), templates

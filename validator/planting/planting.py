@@ -68,7 +68,7 @@ class Placed(NamedTuple):
     tool: str | None = None
 
 
-class Asked(NamedTuple):
+class Constraints(NamedTuple):
     """Constraints on a fault.
 
     Attributes:
@@ -80,9 +80,9 @@ class Asked(NamedTuple):
     fresh: bool = True
 
 
-ANY: Final = Asked()
+ANY: Final = Constraints()
 
-Planter = Callable[[Draws, Files, SkillType, Asked], Plant | None]
+Planter = Callable[[Draws, Files, SkillType, Constraints], Plant | None]
 
 
 class Shape(NamedTuple):
@@ -226,19 +226,19 @@ def _risk(findings: Sequence[KnownFinding], children: Iterable[str]) -> float:
 
 def _children(files: Files, within: str = "", depth: int = 0) -> list[str]:
     """Return the folders of a composition's children and of theirs."""
-    found: list[str] = []
+    paths: list[str] = []
     for path, kind in children_of(files, within):
-        found.append(folder := within + path)
+        paths.append(folder := within + path)
         if depth < _DEEPEST and kind == SkillType.AGENT_COMPOSITION:
-            found += _children(files, f"{folder}/", depth + 1)
-    return found
+            paths += _children(files, f"{folder}/", depth + 1)
+    return paths
 
 
 def children_of(files: Files, within: str = "") -> list[tuple[str, Any]]:
     """Return folder and skill type, as it is written, of each child that a composition in a folder names."""
     entries = json_object(files, f"{within}composition.json").get("children")
-    said = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    named = [(entry.get("path"), entry.get("skill_type")) for entry in said]
+    listed = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    named = [(entry.get("path"), entry.get("skill_type")) for entry in listed]
     return [(path.strip("/"), kind) for path, kind in named if isinstance(path, str) and path.strip("/")]
 
 
@@ -324,24 +324,24 @@ def plant(  # noqa: PLR0913, PLR0917 - everything that a bundle is made of
         company: harmless additions; None for faults alone.
     """
     number = count(draws) if wanted is None else wanted
-    left = [shape for shape in shapes if skill_type in shape.types]
+    remaining = [shape for shape in shapes if skill_type in shape.types]
     bed = _Bed(files, skill_type, draws, company)
     extra = max(0, draws.number(*_PAIRS) - number) if company else 0
     verdict = draws.pick(VERDICTS)
     turns = draws.some([True] * number + [False] * extra, number + extra, number + extra)
-    for turn in range(len(left)):
+    for turn in range(len(remaining)):
         if not turns:
             break
-        shape = draws.pick(_next(left, bed.families, _ORDER[turn % len(_ORDER)]))
+        shape = draws.pick(_next(remaining, bed.families, _ORDER[turn % len(_ORDER)]))
         missing = turns.count(True)
-        live = turns[0] or len(left) < _SPARE * missing  # what is quoted leaves enough to plant
-        left.remove(shape)
+        live = turns[0] or len(remaining) < _SPARE * missing  # what is quoted leaves enough to plant
+        remaining.remove(shape)
         # What is quoted has the severities that faults would have: all of them without faults, else those that come
         # once the verdict is reached.
         risk = bed.risk if live else max(bed.shown, _REACHED[verdict] if number else 0.0)
         severities = _severities(verdict, risk, missing if live else len(turns))
-        asked = Asked(severities, fresh=draws.number(1, _FRESH) == 1)
-        if bed.plant(shape, asked) if live else bed.quote(shape, asked):
+        constraints = Constraints(severities, fresh=draws.number(1, _FRESH) == 1)
+        if bed.plant(shape, constraints) if live else bed.quote(shape, constraints):
             turns.remove(live)
     if number and not bed.faults:  # whatever its severity
         for shape in (one for one in shapes if skill_type in one.types):
@@ -351,12 +351,12 @@ def plant(  # noqa: PLR0913, PLR0917 - everything that a bundle is made of
     return Planted(bed.files, faults, number, bed.truth(faults))
 
 
-def _severities(verdict: Verdict, risk: float, left: int) -> frozenset[Severity]:
-    """Return the severities of the next fault of a bundle that is to come to a verdict; `left` faults are missing."""
+def _severities(verdict: Verdict, risk: float, remaining: int) -> frozenset[Severity]:
+    """Return the severities of the next fault of a bundle that shall have a verdict; `remaining` faults are missing."""
     if verdict == "BLOCK":
         return frozenset({"critical", "high"} if risk < BLOCK_FROM else SEVERITIES)
     if verdict == "REVIEW" and risk < REVIEW_FROM:
-        return frozenset({"high", "medium"} if left > 1 else {"high"})
+        return frozenset({"high", "medium"} if remaining > 1 else {"high"})
     if verdict == "REVIEW":
         return frozenset({"low", "medium"} if risk < _NEARLY_BLOCK else {"low"})
     return frozenset({"low", "medium"} if risk < _LITTLE else {"low"})
@@ -365,10 +365,10 @@ def _severities(verdict: Verdict, risk: float, left: int) -> frozenset[Severity]
 def readable(files: Files) -> dict[str, bytes]:
     """Return the files that shapes look at: text within bounds, whatever else the bundle holds."""
     chosen: list[str] = []
-    left = MOST_READ
+    remaining = MOST_READ
     for path in sorted(files, key=lambda path: (len(files[path]), path)):
-        left -= len(files[path])
-        if left < 0 or len(files[path]) > _LARGEST_READ:
+        remaining -= len(files[path])
+        if remaining < 0 or len(files[path]) > _LARGEST_READ:
             break
         if _named(path) and not breaks("", None, files[path]):
             chosen.append(path)
@@ -381,7 +381,7 @@ def fault_of(files: Files, planted: Plant, seen: Files | None = None) -> str | N
     Args:
         files: of the bundle.
         planted: what a shape returned.
-        seen: those of the files that it saw; None for `readable` ones.
+        seen: the files that were read; None for `readable` ones.
     """
     changed = planted.changed
     visible = readable(files) if seen is None else seen
@@ -401,9 +401,9 @@ def fault_of(files: Files, planted: Plant, seen: Files | None = None) -> str | N
     return next((text for wrong, text in checks if wrong), None)
 
 
-def _next(left: Sequence[Shape], had: Sequence[Family], difficulty: Difficulty) -> list[Shape]:
+def _next(remaining: Sequence[Shape], had: Sequence[Family], difficulty: Difficulty) -> list[Shape]:
     """Return those among which the next is drawn: of the difficulty if there are any, of the families had least."""
-    fitting = [shape for shape in left if shape.difficulty == difficulty] or list(left)
+    fitting = [shape for shape in remaining if shape.difficulty == difficulty] or list(remaining)
     least = min(had.count(shape.family) for shape in fitting)
     return [shape for shape in fitting if had.count(shape.family) == least]
 
@@ -435,9 +435,9 @@ class _Bed:
         """The risk of the faults so far if those that are quoted were planted."""
         return risk_of([*(fault.plant for fault in self.faults), *self._quoted])
 
-    def plant(self, shape: Shape, asked: Asked) -> bool:
+    def plant(self, shape: Shape, constraints: Constraints) -> bool:
         """Plant a fault with its company; return whether the fault has a place."""
-        before, planted = self.files, self._placed(shape, asked)
+        before, planted = self.files, self._placed(shape, constraints)
         if planted is None or not self._take(planted, Fault(shape, planted)):
             return False
         self.families.append(shape.family)
@@ -448,11 +448,11 @@ class _Bed:
             self._quote(harmless, self.files)
         return True
 
-    def quote(self, shape: Shape, asked: Asked) -> bool:
+    def quote(self, shape: Shape, constraints: Constraints) -> bool:
         """Add the harmless form of a fault with the company of one; return whether the fault would have a place."""
         by_words = shape.family in HARMLESS_BY_WORDS
         form = self._company.twins.get(shape.name) if by_words and self._company is not None else shape
-        planted = None if form is None else self._placed(form, asked)
+        planted = None if form is None else self._placed(form, constraints)
         if planted is None or self._company is None or fault_of(self.files, planted, self.seen):
             return False
         self.families.append(shape.family)
@@ -466,10 +466,10 @@ class _Bed:
             self._quote(planted, before)
         return True
 
-    def _placed(self, shape: Shape, asked: Asked) -> Plant | None:
-        if asked.severities is not None and shape.severities and not asked.severities & shape.severities:
+    def _placed(self, shape: Shape, constraints: Constraints) -> Plant | None:
+        if constraints.severities is not None and shape.severities and not constraints.severities & shape.severities:
             return None
-        return shape.plant(self._draws, self.seen, self._type, asked)
+        return shape.plant(self._draws, self.seen, self._type, constraints)
 
     def _quote(self, planted: Plant | None, before: Files) -> None:
         if planted is None or self._company is None:
@@ -488,14 +488,14 @@ class _Bed:
     def _harmless(self, shapes: Sequence[Shape], family: Family, like: Plant, *, fresh: bool) -> Plant | None:
         """Return a harmless addition of a family, in a file such as a fault's if there is one."""
         fitting = [shape for shape in shapes if shape.family == family and self._type in shape.types]
-        found = None
+        best = None
         for shape in self._draws.some(fitting, len(fitting), len(fitting)):
-            made = shape.plant(self._draws, self.seen, self._type, Asked(fresh=fresh))
+            made = shape.plant(self._draws, self.seen, self._type, Constraints(fresh=fresh))
             if made is not None and not fault_of(self.files, made, self.seen):
-                found = made
+                best = made
                 if _suffix(made) == _suffix(like):
                     break
-        return found
+        return best
 
     def _take(self, planted: Plant, fault: Fault | None = None) -> bool:
         """Take in a plant; return whether nothing speaks against it."""

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 from validator.planting import documents, json_edits
 from validator.planting.code.insertion import CODE_TYPES, place_in_code, quoted_in_code
 from validator.planting.lexicon import Lists, NoWordsError, Scope, WordsError, check_lists
-from validator.planting.planting import HARMLESS_BY_WORDS, Asked, Company, Files, Placed, Plant, Planter, Shape
+from validator.planting.planting import HARMLESS_BY_WORDS, Company, Constraints, Files, Placed, Plant, Planter, Shape
 from validator.planting.templates import (
     LANGUAGES,
     MOST_FILES,
@@ -67,16 +67,17 @@ _LISTS: Final = (
 
 
 def plant_template(  # noqa: PLR0913, PLR0917 - a template and all that it goes into
-    template: Template, lists: Lists, draws: Draws, files: Files, skill_type: SkillType, asked: Asked
+    template: Template, lists: Lists, draws: Draws, files: Files, skill_type: SkillType, constraints: Constraints
 ) -> Plant | None:
     """Return a fault of a template at a drawn place; None where the bundle has no place for any of its forms."""
     about = template.about
     if about["family"] == "vulnerable_pin":
         lists = _unmentioned(lists, files)
-    if asked.severities is not None:
-        template, lists = _of_severities(template, lists, asked.severities)
+    if constraints.severities is not None:
+        template, lists = _of_severities(template, lists, constraints.severities)
     code = [form for form in template.forms if form.place in LANGUAGES]
-    texts = [form for form in template.forms if form.place not in LANGUAGES and (asked.fresh or form.place != "file")]
+    texts = [form for form in template.forms if form.place not in LANGUAGES]
+    texts = [form for form in texts if constraints.fresh or form.place != "file"]
     for form in draws.some([*texts, *code[:1]], len(texts) + 1, len(texts) + 1):
         if form.place in LANGUAGES:
             done = place_in_code(template, lists, draws, files, skill_type)
@@ -95,26 +96,26 @@ def _of_severities(template: Template, lists: Lists, severities: frozenset[Sever
     """Return template and lists without the entries that would give another severity."""
     name, _, field = template.about["severity"].strip("@").partition(".")
 
-    def kept(words: Lists) -> Lists:
-        entries = [one for one in words.get(name, ()) if field and one[field] in severities]
-        return {**words, name: entries} if entries else words
+    def kept(chosen: Lists) -> Lists:
+        entries = [one for one in chosen.get(name, ()) if field and one[field] in severities]
+        return {**chosen, name: entries} if entries else chosen
 
-    return template._replace(words=kept(template.words)), kept(lists)
+    return template._replace(word_lists=kept(template.word_lists)), kept(lists)
 
 
 def severities_of(template: Template, lists: Lists) -> frozenset[Severity]:
     """Return the severities that a template's faults can have: one, or those of the entries of a list."""
-    said = template.about["severity"]
-    if "@" not in said:
-        return frozenset({said})
-    name, _, field = said.strip("@").partition(".")
-    entries = template.words.get(name) or lists.get(name, ())
+    levels = template.about["severity"]
+    if "@" not in levels:
+        return frozenset({levels})
+    name, _, field = levels.strip("@").partition(".")
+    entries = template.word_lists.get(name) or lists.get(name, ())
     return frozenset(one[field] for one in entries if isinstance(one, Mapping))
 
 
 def words_of(template: Template, lists: Lists, draws: Draws) -> Scope:
     """Return the words of a template for a text."""
-    scope = Scope(draws, template.words, lists, rows=template.rows)
+    scope = Scope(draws, template.word_lists, lists, rows=template.rows)
     for name in template.about.get("use", ()):
         chosen = dict(draws.pick(lists[name]))
         scope = scope.child({}, {key: value for key, value in chosen.items() if isinstance(value, list)})
@@ -124,7 +125,7 @@ def words_of(template: Template, lists: Lists, draws: Draws) -> Scope:
 def _plant(template: Template, placed: Placed, scope: Scope) -> Plant:
     about, family = template.about, template.about["family"]
     target = scope.fill(about.get("target", ""))
-    said = placed.changed[placed.path].decode()
+    text = placed.changed[placed.path].decode()
     return Plant(
         placed.changed,
         placed.path,
@@ -132,17 +133,17 @@ def _plant(template: Template, placed: Placed, scope: Scope) -> Plant:
         _CATEGORIES[family],
         cast("Severity", scope.fill(about["severity"])),
         tuple(map(scope.fill, about.get("cves", ()))),
-        target if target and target in said else placed.about or placed.path,
+        target if target and target in text else placed.about or placed.path,
         placed.tool if family == "poisoned_description" else None,
     )
 
 
 def _unmentioned(lists: Lists, files: Files) -> Lists:
     """Return the lists without packages that a manifest of dependencies mentions: a package has one version."""
-    said = b"\n".join(content for path, content in files.items() if path.endswith(_LISTS)).lower()
-    words = set(re.findall(rb"[a-z0-9][a-z0-9._-]*", said))
+    text = b"\n".join(content for path, content in files.items() if path.endswith(_LISTS)).lower()
+    names = set(re.findall(rb"[a-z0-9][a-z0-9._-]*", text))
     return {
-        name: [one for one in entries if isinstance(one, str) or str(one.get("package")).encode() not in words]
+        name: [one for one in entries if isinstance(one, str) or str(one.get("package")).encode() not in names]
         for name, entries in lists.items()
     }
 
@@ -214,20 +215,20 @@ def _check_own_lists(folder: Path, lists: Lists) -> None:
 def company_with(own: Own = NOTHING_OWN) -> Company:
     """Return what planted bundles have next to faults: of `company/`, and shapes with harmless words."""
     folder, lists = HERE / "data" / "company", _lists_with(own)
-    words = read_words(folder)
+    own_lists = read_words(folder)
     folders = [HERE / "data" / "shapes", *([own.shapes] if own.shapes else [])]
 
     def with_words(harmless: Lists) -> list[Shape]:
-        shapes = chain(*(read_shapes(one, {**lists, **words, **harmless}) for one in folders))
+        shapes = chain(*(read_shapes(one, {**lists, **own_lists, **harmless}) for one in folders))
         return [shape for shape in shapes if shape.family in HARMLESS_BY_WORDS]
 
     def of_public_values(harmless: Lists) -> list[Shape]:
         return [shape for shape in with_words(harmless) if shape.severities == {"public"}]
 
-    public = {"secret": words["public_value"]}
+    public = {"secret": own_lists["public_value"]}
     return Company(
-        read_shapes(folder, {**lists, **words}),
-        _Quotes(words).quote,
+        read_shapes(folder, {**lists, **own_lists}),
+        _Quotes(own_lists).quote,
         {shape.name: shape for shape in with_words(_without_faults(lists))},
         of_public_values(public),
         of_public_values({**public, "public_part": ["@placeholder@"]}),
@@ -248,14 +249,14 @@ def _without_faults(lists: Lists) -> Lists:
 class _Quotes(NamedTuple):
     """Quoting with these words: names of texts in code, sentences about blocks in documents."""
 
-    words: Lists
+    word_lists: Lists
 
     def quote(self, draws: Draws, files: Files, path: str, lines: Sequence[str]) -> Plant | None:
         """Put lines that belong into the file `path` into a document or a file of code, where nothing runs them."""
         suffix = path.rpartition("/")[2].rpartition(".")[2]
         ways = [
-            lambda: documents.quoted_in_document(draws, files, suffix, lines, self.words["lead"]),
-            lambda: quoted_in_code(draws, files, f".{suffix}", lines, self.words["sample"]),
+            lambda: documents.quoted_in_document(draws, files, suffix, lines, self.word_lists["lead"]),
+            lambda: quoted_in_code(draws, files, f".{suffix}", lines, self.word_lists["sample"]),
         ]
         ways = draws.some(ways, 2, 2)
         return ways[0]() or ways[1]()
@@ -302,9 +303,9 @@ def read_shapes(folder: Path, lists: Lists, *, check: bool = False) -> tuple[Sha
 
 
 def _planter(template: Template, lists: Lists) -> Planter:
-    def plant(draws: Draws, files: Files, skill_type: SkillType, asked: Asked) -> Plant | None:
+    def plant(draws: Draws, files: Files, skill_type: SkillType, constraints: Constraints) -> Plant | None:
         with suppress(NoWordsError):  # of packages, those that the bundle does not name yet
-            return plant_template(template, lists, draws, files, skill_type, asked)
+            return plant_template(template, lists, draws, files, skill_type, constraints)
         return None
 
     return plant
@@ -322,7 +323,7 @@ def check_shape(template: Template, lists: Lists) -> None:
     scope = words_of(template, lists, Draws(_Zeros()))
     for name in _GIVEN:
         scope.give(name, name)
-    check_lists(scope, template.words)
+    check_lists(scope, template.word_lists)
     for field in ("severity", "target"):
         scope.fill(str(template.about.get(field, "")))
     for form in template.forms:
@@ -363,11 +364,11 @@ def _naming(path: Path) -> Iterator[None]:
 
 def _files(folder: Path, pattern: str) -> list[Path]:
     try:
-        found = sorted(folder.glob(pattern)) if folder.is_dir() else None
+        paths = sorted(folder.glob(pattern)) if folder.is_dir() else None
     except OSError:
-        found = None
-    if found is None:
+        paths = None
+    if paths is None:
         raise TemplateError(f"{printable(str(folder), 200)}: no folder that can be read")
-    if len(found) > MOST_FILES:
+    if len(paths) > MOST_FILES:
         raise TemplateError(f"{printable(str(folder), 200)}: more than {MOST_FILES} files")
-    return found
+    return paths

@@ -59,8 +59,8 @@ def _children(draws: Draws) -> tuple[dict[str, bytes], dict[str, Any]]:
         caller = children[-1]["name"] if children else "@name@"
         children.append({"name": name, "kind": str(kind), "path": f"{folder}{name}", "caller": caller})
     listed = " and ".join(child["name"] for child in children)
-    said = {"children": children, "members": listed, "powers": json.dumps(sorted(powers))[1:-1]}
-    return files, said
+    values = {"children": children, "members": listed, "powers": json.dumps(sorted(powers))[1:-1]}
+    return files, values
 
 
 def _written(template: Template, draws: Draws, given: Mapping[str, Any]) -> dict[str, bytes]:

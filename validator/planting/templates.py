@@ -81,7 +81,7 @@ class Template(NamedTuple):
 
     name: str
     about: Mapping[str, Any]
-    words: Lists
+    word_lists: Lists
     spelled: Mapping[str, str]
     rows: Mapping[str, Rows]
     forms: tuple[Form, ...]
@@ -97,43 +97,43 @@ def parse(name: str, text: str) -> Template:
     if head is None:
         raise TemplateError("line 1: the file begins with a head in TOML between two lines `+++`")
     try:
-        said = tomllib.loads(head[1])
+        head_table = tomllib.loads(head[1])
     except (ValueError, RecursionError) as error:
         raise TemplateError(f"head: not TOML: {printable(str(error), 200)}") from None
-    for key, value in said.items():
+    for key, value in head_table.items():
         if key not in _ABOUT:
             raise TemplateError(f"head: no field is called `{printable(key, 80)}`; known are {', '.join(_ABOUT)}")
         if not isinstance(value, _ABOUT[key]):
             raise TemplateError(f"{key}: must be a {_ABOUT[key].__name__}")
-    words, spelled = dict(read_lists("words", said.pop("words", {}))), dict[str, str]()
+    word_lists, spelled = dict(read_lists("words", head_table.pop("words", {}))), dict[str, str]()
     for kind in _IDENTIFIERS:
-        lists = read_lists(kind, said.pop(kind, {}))
-        words |= lists
+        lists = read_lists(kind, head_table.pop(kind, {}))
+        word_lists |= lists
         spelled |= dict.fromkeys(lists, kind)
-    rows = {key: _rows(key, value) for key, value in said.pop("lists", {}).items()}
+    rows = {key: _rows(key, value) for key, value in head_table.pop("lists", {}).items()}
     first = text.count("\n", 0, head.end()) + 1
-    return Template(name, said, words, spelled, rows, tuple(_forms(text[head.end() :], first)))
+    return Template(name, head_table, word_lists, spelled, rows, tuple(_forms(text[head.end() :], first)))
 
 
-def read_lists(field: str, said: Mapping[str, Any]) -> Lists:
+def read_lists(field: str, table: Mapping[str, Any]) -> Lists:
     """Return word lists as TOML has them.
 
     Raises:
         TemplateError: one is no list of texts or of tables, or empty.
     """
-    for name, entries in said.items():
+    for name, entries in table.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise TemplateError(f"{field}: `{printable(name, 80)}` must be lower-case letters, digits and _")
         if not isinstance(entries, list) or not entries:
             raise TemplateError(f"{field}.{name}: must be a list of texts or of tables, with at least one")
         if not (all(isinstance(one, str) for one in entries) or all(isinstance(one, dict) for one in entries)):
             raise TemplateError(f"{field}.{name}: must hold texts alone, or tables alone")
-    return said
+    return table
 
 
-def _rows(name: str, said: Any) -> Rows:
+def _rows(name: str, rows: Any) -> Rows:
     try:
-        made = Rows(**said)
+        made = Rows(**rows)
         if 0 <= made.least <= made.most <= MOST_FILES:
             return made
     except TypeError:

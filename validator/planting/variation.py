@@ -77,7 +77,7 @@ def varied(files: Files, draws: Draws) -> dict[str, bytes]:
 
 
 def _prose(text: str, draws: Draws) -> str:
-    """Return prose with some phrases said otherwise; blocks of code and front matter stay."""
+    """Return prose with some phrases in other words; blocks of code and front matter stay."""
     lines, fenced, out = text.split("\n"), text.startswith("---\n"), []
     for at, line in enumerate(lines):
         if line.lstrip().startswith(("```", "~~~")) or (at and line == "---"):
@@ -90,16 +90,16 @@ def _prose(text: str, draws: Draws) -> str:
 def _document(path: str, text: str, draws: Draws) -> str:
     """Return a JSON document indented otherwise, a manifest's with another patch version."""
     try:
-        said = json.loads(text, object_pairs_hook=_unrepeated)
+        parsed = json.loads(text, object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError):
         return text
-    if not isinstance(said, dict) or "\n" not in text.strip():
+    if not isinstance(parsed, dict) or "\n" not in text.strip():
         return text
-    if PurePosixPath(path).name == "manifest.json" and isinstance(said.get("version"), str):
-        old = said["version"]
-        said["version"] = _VERSION.sub(lambda m: f"{m[1]}{int(m[2]) + draws.number(1, 4)}", old, count=1)
+    if PurePosixPath(path).name == "manifest.json" and isinstance(parsed.get("version"), str):
+        old = parsed["version"]
+        parsed["version"] = _VERSION.sub(lambda m: f"{m[1]}{int(m[2]) + draws.number(1, 4)}", old, count=1)
     indent: Any = draws.pick((2, 4, "\t"))
-    return json.dumps(said, indent=indent, ensure_ascii=False) + ("\n" if text.endswith("\n") else "")
+    return json.dumps(parsed, indent=indent, ensure_ascii=False) + ("\n" if text.endswith("\n") else "")
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -210,5 +210,5 @@ def _movable(node: ast.stmt) -> bool:
     if not isinstance(node, ast.FunctionDef) or node.decorator_list or node.col_offset:
         return False
     defaults = [one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None]
-    said = [one.annotation for one in ast.walk(node.args) if isinstance(one, ast.arg) and one.annotation]
-    return all(isinstance(one, ast.Constant) for one in defaults) and not said and node.returns is None
+    annotations = [one.annotation for one in ast.walk(node.args) if isinstance(one, ast.arg) and one.annotation]
+    return all(isinstance(one, ast.Constant) for one in defaults) and not annotations and node.returns is None

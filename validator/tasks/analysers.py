@@ -42,8 +42,8 @@ class Analyser(NamedTuple):
         try:
             return self.load()(files, skill_type)
         except Exception as error:  # noqa: BLE001 - somebody else's code, which may lack a tool
-            told = printable(f"{type(error).__name__}: {error}", 300)
-            raise TaskError(f"the analyser `{self.name}` failed: {told}") from None
+            message = printable(f"{type(error).__name__}: {error}", 300)
+            raise TaskError(f"the analyser `{self.name}` failed: {message}") from None
 
 
 def find_analyser() -> Analyser | None:
@@ -52,14 +52,15 @@ def find_analyser() -> Analyser | None:
     return Analyser(entries[0].name, entries[0].load) if entries else None
 
 
-def found_before(base: Base, analyser: Analyser | None) -> str:
+def findings_before(base: Base, analyser: Analyser | None) -> str:
     """Return in one line what an analyser finds in a base before anything is planted, or that there is none."""
     if analyser is None:
         return f"no analyser looked at it before planting (none is installed as `{ANALYSERS}`)"
     try:
-        found = analyser.look(base.files, base.skill_type).findings
+        findings = analyser.look(base.files, base.skill_type).findings
     except TaskError as error:
         return error.detail
-    told = "; ".join(printable(f"{one.severity} {one.category} at {one.evidence_ref}", 200) for one in found[:_SHOWN])
-    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"before planting {analyser.name} finds {f'{len(found)}: {told}{more}' if found else 'nothing'}"
+    first = (f"{one.severity} {one.category} at {one.evidence_ref}" for one in findings[:_SHOWN])
+    shown = "; ".join(printable(one, 200) for one in first)
+    more = f"; and {len(findings) - _SHOWN} more" if len(findings) > _SHOWN else ""
+    return f"before planting {analyser.name} finds {f'{len(findings)}: {shown}{more}' if findings else 'nothing'}"

@@ -80,36 +80,38 @@ def _of_text(text: str) -> str:
 
 def _of_expected_text(text: str) -> str:
     return (
-        f"worth 1: the text `{_told(text.strip())}`, or data that is this text; case and white space inside count, "
+        f"worth 1: the text `{_excerpt(text.strip())}`, or data that is this text; case and white space inside count, "
         "white space around it does not; nothing is read as JSON - at `reference.expected_text`"
     )
 
 
 def _of_expected(expected: Any) -> str:
-    told = f"worth 1: data, or text that is JSON, equal to `{_told(canonical_bytes(expected).decode())}`; case counts"
+    line = (
+        f"worth 1: data, or text that is JSON, equal to `{_excerpt(canonical_bytes(expected).decode())}`; case counts"
+    )
     if isinstance(expected, str):
         return (
-            f"{told}; text without the quotes is worth 0: say `expected_text` in a task of version 1.1 for that"
+            f"{line}; text without the quotes is worth 0: say `expected_text` in a task of version 1.1 for that"
             " - at `reference.expected`"
         )
     parts = "; an object with some of its keys is worth their share" if isinstance(expected, dict) else ""
-    return f"{told}, white space and the order of keys do not, 1 and 1.0 are the same{parts} - at `reference.expected`"
+    return f"{line}, white space and the order of keys do not, 1 and 1.0 are the same{parts} - at `reference.expected`"
 
 
 def _of_checklist(task: WorkflowTask) -> str:
     """Return a note with the output that meets most of the checklist; without one if it has a regex."""
     checklist: tuple[Criterion, ...] = task.reference.given("checklist")
-    told = f"each of {len(checklist)} criteria is worth the same; case counts in json_key alone"
+    line = f"each of {len(checklist)} criteria is worth the same; case counts in json_key alone"
     if any(one.type == "regex" for one in checklist):
-        return f"{told}; no example is made where a regex counts - at `reference.checklist`"
+        return f"{line}; no example is made where a regex counts - at `reference.checklist`"
     met, example = max(
         ((read_quality(task, one) or 0.0, one.text or "") for one in _examples(checklist)),
-        key=lambda found: found[0],
+        key=lambda pair: pair[0],
     )
     if met == 1.0:
-        return f"{told}; worth 1: text `{_told(example)}` - at `reference.checklist`"
+        return f"{line}; worth 1: text `{_excerpt(example)}` - at `reference.checklist`"
     missed = round((1 - met) * len(checklist))
-    return f"{told}; no example is known that meets more than all but {missed} - at `reference.checklist`"
+    return f"{line}; no example is known that meets more than all but {missed} - at `reference.checklist`"
 
 
 def _examples(checklist: tuple[Criterion, ...]) -> Iterator[StepOutput]:
@@ -134,7 +136,7 @@ def _members(keys: Iterable[str], pairs: Iterable[str], ordered: Iterable[str]) 
             yield f"{name}:{canonical_bytes(' '.join(one for one in ordered if one not in written)).decode()}"
 
 
-def _told(text: str) -> str:
+def _excerpt(text: str) -> str:
     return printable(text, _SHOWN)
 
 
@@ -357,11 +359,11 @@ def _check_task(path: Path, name: str, seen: dict[tuple[str, str], str]) -> Chec
         return CheckedTask(path, (error.detail,))
     except JsonError as error:
         return CheckedTask(path, _undecided(data) or (f"{TASK_NAME}: {error.detail}",))
-    found, notes = _looked_over(task, bundle)
+    problems, notes = _looked_over(task, bundle)
     first = seen.setdefault((task.skill_type, task.bundle_sha256.lower()), name)
     if first != name:
-        found.append(f"the same bundle as `{first}`: it is never served - at `bundle_sha256`")
-    return CheckedTask(path, tuple(found), tuple(notes))
+        problems.append(f"the same bundle as `{first}`: it is never served - at `bundle_sha256`")
+    return CheckedTask(path, tuple(problems), tuple(notes))
 
 
 def _check_draft(path: Path) -> CheckedTask:
@@ -370,10 +372,10 @@ def _check_draft(path: Path) -> CheckedTask:
         bundle = read_bounded(path.with_name(BUNDLE_NAME), limits.MAX_BUNDLE_COMPRESSED)
         if todo := _undecided(data):
             return CheckedTask(path, todo)
-        found, notes = _looked_over(parse_task(data), bundle)
+        problems, notes = _looked_over(parse_task(data), bundle)
     except (TaskError, JsonError) as error:
         return CheckedTask(path, (error.detail,))
-    return CheckedTask(path, tuple(found), (*notes, _DECIDED))
+    return CheckedTask(path, tuple(problems), (*notes, _DECIDED))
 
 
 def _undecided(data: bytes) -> tuple[str, ...]:
@@ -385,9 +387,9 @@ def _undecided(data: bytes) -> tuple[str, ...]:
 
 def _looked_over(task: Task, bundle: bytes) -> tuple[list[str], list[str]]:
     """Return the problems and the notes of a task."""
-    found = list(faults(task, bundle))
-    if found:
-        return found, []
+    task_faults = list(faults(task, bundle))
+    if task_faults:
+        return task_faults, []
     files = read_bundle(bundle)
     return list(unmeetable(task, files)), list(remarks(task, files))
 

@@ -130,8 +130,8 @@ def _from_folder(root: Path) -> Collection:
     while waiting:
         folder = waiting.pop()
         try:
-            with os.scandir(root / folder) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(root / folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             raise TaskError(f"`{printable(str(folder))}` cannot be listed: {error.strerror}") from None
         for entry in entries:
@@ -163,7 +163,7 @@ def _from_archive(path: Path) -> Collection:
     try:
         files = read_archive(data, expanded=bound, entries=MAX_MEMBERS)
     except ArchiveError as error:
-        raise TaskError(f"what `{label(path)}` holds cannot be told: {error.detail}; {_EXTRACT}") from None
+        raise TaskError(f"the content of `{label(path)}` is ambiguous: {error.detail}; {_EXTRACT}") from None
     collection = Collection(printable(path.name))
     top = 0 if path.name.endswith(".whl") else len(_common_folder(files))
     for name, content in files.items():
@@ -210,11 +210,11 @@ def _from_distribution(name: str) -> Collection:
 
 def _take_installed(collection: Collection, name: str, path: Path) -> None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         collection.leave_out(name, "listed, but not there")
         return
-    if stat.S_ISREG(found.st_mode):
-        collection.add(Candidate(name, found.st_size, lambda: read_bounded(path, limits.MAX_BUNDLE_FILE)))
+    if stat.S_ISREG(status.st_mode):
+        collection.add(Candidate(name, status.st_size, lambda: read_bounded(path, limits.MAX_BUNDLE_FILE)))
     else:
         collection.leave_out(name, "no regular file")

@@ -114,14 +114,14 @@ class DirectorySource:
     ) -> list[T]:
         async with self._lock:
             usable = (await self._scan()).usable[skill_type]
-        found: list[T] = []
+        tasks: list[T] = []
         for sha256 in await order.rank(skill_type, usable):
-            if len(found) == count:
+            if len(tasks) == count:
                 break
             task = await asyncio.to_thread(read, usable[sha256])
             if task is not None:
-                found.append(task)
-        return found
+                tasks.append(task)
+        return tasks
 
     async def _scan(self) -> _Index:
         known = self._index
@@ -157,10 +157,10 @@ def _stamp(path: Path) -> Stamp:
 
 def _file_stamp(path: Path) -> tuple[int, ...] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _read(path: Path, stamp: Stamp) -> _Entry:

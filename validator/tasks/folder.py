@@ -42,8 +42,8 @@ def faults(task: Task, bundle: bytes) -> Iterator[str]:
     except SchemaError as error:
         yield error.detail
         return
-    if (found := sha256_hex(bundle)) != task.bundle_sha256.lower():
-        yield f"the bundle hashes to {found} - at `bundle_sha256`"
+    if (digest := sha256_hex(bundle)) != task.bundle_sha256.lower():
+        yield f"the bundle hashes to {digest} - at `bundle_sha256`"
     try:
         files = read_bundle(bundle)
     except ArchiveError as error:
@@ -117,7 +117,7 @@ def label(path: Path) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Let what keeps the body from writing `path` be told in a line (TaskError: it cannot be written)."""
+    """Let what keeps the body from writing `path` be one line (TaskError: it cannot be written)."""
     try:
         yield
     except OSError as error:
@@ -205,21 +205,21 @@ def find_tasks(root: Path) -> list[Path]:
     """
     if root.is_file():
         return [] if root.name in {WORKFLOW_NAME, DRAFT_NAME} else [root]
-    found: list[Path] = []
+    paths: list[Path] = []
     try:
         with os.scandir(root):
             pass  # below, a folder that cannot be listed is empty
         for folder, names, files in folders(root):
             if TASK_NAME in files:
-                found.append(Path(folder))
+                paths.append(Path(folder))
                 names.clear()
                 continue
             no_task = {BUNDLE_NAME} if DRAFT_NAME in files else set()
-            found += [Path(folder, name) for name in files if _is_archive(name) and name not in no_task]
+            paths += [Path(folder, name) for name in files if _is_archive(name) and name not in no_task]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "bad name"
         raise TaskError(f"`{label(root)}` cannot be listed: {reason}") from None
-    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+    return sorted(paths, key=lambda path: path.relative_to(root).as_posix())
 
 
 def _is_archive(name: str) -> bool:
@@ -330,5 +330,5 @@ class Located(NamedTuple):
 
 def located(text: str) -> Located:
     """Return a problem or a note with its field apart."""
-    said, _, field = text.rpartition(_AT)
-    return Located(field.removesuffix("`").removeprefix("$.") or None, said) if said else Located(None, text)
+    message, _, field = text.rpartition(_AT)
+    return Located(field.removesuffix("`").removeprefix("$.") or None, message) if message else Located(None, text)

@@ -82,11 +82,11 @@ def find_goals(root: Path) -> list[Path]:
     """
     if root.is_file() and root.name == WORKFLOW_NAME:
         return [root]
-    found = []
+    goals = []
     for folder, _, files in folders(root):
         if WORKFLOW_NAME in files:
-            found.append(Path(folder, WORKFLOW_NAME))
-    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+            goals.append(Path(folder, WORKFLOW_NAME))
+    return sorted(goals, key=lambda path: path.relative_to(root).as_posix())
 
 
 def read_goal(path: Path) -> WorkflowTask:

@@ -26,7 +26,15 @@ from validator.protocol.task import Task
 from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSourceError
-from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, Asked, accept_bundle, accept_tasks, tasks_target
+from validator.tasks.wire import (
+    BUNDLES_PATH,
+    MAX_COUNT,
+    TASKS_PATH,
+    TasksQuery,
+    accept_bundle,
+    accept_tasks,
+    tasks_target,
+)
 from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
 
 _TRIES: Final = 3
@@ -134,7 +142,7 @@ class HttpSource:
     async def _offered(self, skill_type: SkillType, order: Order, within_s: float) -> dict[str, Task]:
         """Return tasks that the server offers, at most 64, by hash: those of the lists that come in time.
 
-        It is told what it need not offer again.
+        The request names what it need not offer again.
         """
         recent = await order.recent(skill_type, limits.MAX_EXCLUDE)
         tasks: dict[str, Task] = {}
@@ -143,9 +151,9 @@ class HttpSource:
                 while len(tasks) < limits.MAX_OFFERED:
                     exclude = [*tasks, *recent][: limits.MAX_EXCLUDE]
                     body, nonce = await self._get(tasks_target(skill_type, MAX_COUNT, exclude), limits.MAX_TASKS_BODY)
-                    asked = Asked(self._server_hotkey, nonce, skill_type, MAX_COUNT, self._clock.now())
-                    found = await self._read(partial(accept_tasks, body, asked))
-                    fresh = {sha256: task for task in found if (sha256 := task.bundle_sha256.lower()) not in tasks}
+                    query = TasksQuery(self._server_hotkey, nonce, skill_type, MAX_COUNT, self._clock.now())
+                    accepted = await self._read(partial(accept_tasks, body, query))
+                    fresh = {sha256: task for task in accepted if (sha256 := task.bundle_sha256.lower()) not in tasks}
                     if not fresh:
                         break
                     tasks |= fresh

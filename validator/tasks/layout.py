@@ -34,13 +34,13 @@ def project_table(files: Mapping[str, bytes]) -> dict[str, Any]:
 def about(files: Mapping[str, bytes]) -> dict[str, str]:
     """Return `name`, `version` and `description`, those that the package says; a distribution's metadata come first."""
     package, project = json_object(files, PACKAGE), project_table(files)
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, header in (("name", "Name"), ("version", "Version"), ("description", "Summary")):
-        said = (*header_values(files, header)[:1], project.get(name), package.get(name))
-        texts = (printable(" ".join(value.split()), _TEXT) for value in said if isinstance(value, str))
+        candidates = (*header_values(files, header)[:1], project.get(name), package.get(name))
+        texts = (printable(" ".join(value.split()), _TEXT) for value in candidates if isinstance(value, str))
         if text := next((text for text in texts if text), None):
-            found[name] = text
-    return found
+            values[name] = text
+    return values
 
 
 def header_values(files: Mapping[str, bytes], field: str) -> list[str]:
@@ -74,8 +74,8 @@ def python_names(requirements: Iterable[str]) -> frozenset[str]:
 
 def npm_names(files: Mapping[str, bytes], table: str) -> frozenset[str]:
     """Return the packages that `dependencies` or another table of package.json names."""
-    found = json_object(files, PACKAGE).get(table)
-    return frozenset(found) if isinstance(found, dict) else frozenset()
+    listed = json_object(files, PACKAGE).get(table)
+    return frozenset(listed) if isinstance(listed, dict) else frozenset()
 
 
 def npm_programs(files: Mapping[str, bytes]) -> list[str]:
@@ -107,8 +107,8 @@ def console_scripts(files: Mapping[str, bytes]) -> list[str]:
 def _listed_scripts(files: Mapping[str, bytes]) -> dict[str, str]:
     name = min((name for name in files if name.endswith(".dist-info/entry_points.txt")), default=None)
     if name is None:
-        found = project_table(files).get("scripts")
-        return {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+        table = project_table(files).get("scripts")
+        return {key: value for key, value in table.items() if isinstance(value, str)} if isinstance(table, dict) else {}
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     try:
         parser.read_string(files[name][:_MOST].decode())
@@ -146,7 +146,7 @@ _NPM_SERVER = re.compile(
 )
 _NPM_CLIENT = re.compile(rb"@modelcontextprotocol/(?:sdk/)?client[\"'/]")
 _SHEBANG = re.compile(rb"#![^\n]{0,80}\b(?:sh|bash|dash|zsh|ksh)\b")
-_BESIDE = frozenset({"test", "tests", "__tests__", "example", "examples", "docs", "node_modules"})
+_SUPPORT_FOLDERS = frozenset({"test", "tests", "__tests__", "example", "examples", "docs", "node_modules"})
 _OF_ANY_PACKAGE = re.compile(
     r"(?:readme|changelog|changes|history|news|licen[cs]e|copying|notice|authors|contributing|contributors|code_of_conduct"
     r"|security|maintainers|third[-_]?party[^/]*|requirements[^/]*)(?:[.-][^/]*)?",
@@ -190,10 +190,10 @@ def _programs(files: Mapping[str, bytes]) -> Iterator[Guess]:
     if programs := npm_programs(files):
         yield Guess(SkillType.EXECUTABLE_SCRIPT, f"package.json has a program (`bin`): {_shown(programs)}")
     if python := [name for name in files if name.endswith(".py")]:
-        said = next((name for name in (metadata_file(files), PYPROJECT) if name in files), None)
+        source = next((name for name in (metadata_file(files), PYPROJECT) if name in files), None)
         reason = f"it holds Python code: {_shown(python)}"
         yield Guess(
-            SkillType.EXECUTABLE_PYTHON, reason if said is None else f"{reason}, described by {printable(said)}"
+            SkillType.EXECUTABLE_PYTHON, reason if source is None else f"{reason}, described by {printable(source)}"
         )
     if shell := [name for name, content in files.items() if name.endswith(_SHELL) or _SHEBANG.match(content)]:
         yield Guess(SkillType.EXECUTABLE_SCRIPT, f"it holds shell scripts: {_shown(shell)}")
@@ -223,7 +223,7 @@ def _serves_tools(files: Mapping[str, bytes]) -> str | None:
 def _first_match(files: Mapping[str, bytes], python: re.Pattern[bytes], npm: re.Pattern[bytes]) -> str | None:
     """Return the first file and line where its language's pattern matches; tests and examples serve what they like."""
     for name in sorted(files):
-        if name.endswith((".py", *_CODE_OF_NODE)) and _BESIDE.isdisjoint(name.split("/")):
+        if name.endswith((".py", *_CODE_OF_NODE)) and _SUPPORT_FOLDERS.isdisjoint(name.split("/")):
             content = files[name]
             if match := (python if name.endswith(".py") else npm).search(content):
                 line = content.count(b"\n", 0, match.end()) + 1
@@ -249,11 +249,11 @@ def _shown(names: list[str]) -> str:
 
 def completed(files: Mapping[str, bytes], skill_type: SkillType, name: str) -> dict[str, Any]:
     """Return the manifest for files that have none; what a package says of itself is taken over."""
-    said = about(files)
+    described = about(files)
     return {
-        "name": said.get("name") or name,
-        "version": said.get("version") or "0",
-        "description": said.get("description") or "",
+        "name": described.get("name") or name,
+        "version": described.get("version") or "0",
+        "description": described.get("description") or "",
         "skill_type": skill_type.value,
         "entry_point": _entry_point(files, skill_type),
         "capabilities": [],

@@ -28,7 +28,7 @@ class Artifact(Document, frozen=True):
 
 
 class Package(Document, frozen=True):
-    """One task: where its bundle comes from, what exactly that was, and what was said with it.
+    """One task: where its bundle comes from, what exactly that was, and its options.
 
     Attributes:
         name: of the task's folder.

@@ -70,8 +70,8 @@ def _recorded(file: Path, package: Package) -> Iterator[None]:
     """Replace the manifest by one with the package, once the body has written the task and raised nothing."""
     with writing(file), _alone(file.parent):
         others = [each for each in read_packages(file).packages if each.name != package.name]
-        found = Packages("1.0", tuple(sorted([*others, package], key=lambda each: each.name)))
-        document = json_file(msgspec.to_builtins(found))
+        recorded = Packages("1.0", tuple(sorted([*others, package], key=lambda each: each.name)))
+        document = json_file(msgspec.to_builtins(recorded))
         parse_packages(document, file)
         with new_file(file, mode=None, replace=True) as stream:
             stream.write(document)
@@ -81,7 +81,7 @@ def _recorded(file: Path, package: Package) -> Iterator[None]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder against others who record in it; without it where its file system locks no folders."""
+    """Lock the folder for one recording at a time; without it where its file system locks no folders."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with suppress(OSError):
@@ -159,9 +159,9 @@ def _again(package: Package, folder: Path) -> Packed:
     packed = pack_task(folder / package.source if "/" in package.source else package.source, options)
     artifact = packed.pin.artifact
     if package.artifact is not None:
-        found = None if artifact is None else artifact.sha256
-        if found != package.artifact.sha256.lower():
-            raise TaskError(f"`{package.name}`: the file hashes to {found}, not to {package.artifact.sha256}")
+        digest = None if artifact is None else artifact.sha256
+        if digest != package.artifact.sha256.lower():
+            raise TaskError(f"`{package.name}`: the file hashes to {digest}, not to {package.artifact.sha256}")
     if packed.task.task.bundle_sha256 != package.bundle_sha256.lower():
         made = packed.task.task.bundle_sha256
         raise TaskError(f"`{package.name}`: the bundle hashes to {made}, not to {package.bundle_sha256}")

@@ -199,18 +199,18 @@ def _admitted(collection: Collection) -> dict[str, bytes]:
     """
     named = _named(collection)
     files: dict[str, bytes] = {}
-    left = limits.MAX_BUNDLE_EXPANDED
+    remaining = limits.MAX_BUNDLE_EXPANDED
     for name in sorted(named, key=lambda name: (named[name].size, name)):
         size = named[name].size
         if size > limits.MAX_BUNDLE_FILE:
             collection.leave_out(name, f"{size} bytes, at most {limits.MAX_BUNDLE_FILE} in a file")
-        elif size > left:
+        elif size > remaining:
             collection.leave_out(name, f"{size} bytes, over the {limits.MAX_BUNDLE_EXPANDED} of a bundle")
         elif len(files) >= limits.MAX_BUNDLE_ENTRIES:
             collection.leave_out(name, f"more than {limits.MAX_BUNDLE_ENTRIES} files")
         else:
             files[name] = content = named[name].read()
-            left -= len(content)
+            remaining -= len(content)
     return files
 
 

@@ -261,7 +261,7 @@ def seeded_all(bases: Iterable[Base], how: Seeding) -> Iterator[Seeded]:
 
 
 def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
-    """Write each task to its own folder, and yield it; they come to `out` together, once all of them are written.
+    """Write each task to its own folder, and yield it; all move to `out` together, once all of them are written.
 
     Until then they are in a hidden folder there, which no source of tasks looks into. What ends it early takes all of
     them away again; what kills it leaves that folder, and the next call says so. A note next to the tasks has the
@@ -273,8 +273,8 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
     with writing(out), made_folders(out), ExitStack() as undo:
         folder = out / _PART
         if os.path.lexists(folder):
-            told = f"`{label(out)}/{_PART}` exists: another seeding runs, or one was killed; if none runs, remove it"
-            raise TaskError(told)
+            advice = f"`{label(out)}/{_PART}` exists: another seeding runs, or one was killed; if none runs, remove it"
+            raise TaskError(advice)
         folder.mkdir()
         undo.callback(rmtree, folder, ignore_errors=True)
         digests: dict[str, str] = {}

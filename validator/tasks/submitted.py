@@ -14,10 +14,10 @@ from validator.tasks.source import SourcedTask
 async def next_submitted(store: Store, skill_types: Collection[SkillType]) -> SourcedTask | None:
     """Return the bundle of these types that has waited longest."""
     async with store.read() as tx:
-        found = await tx.submitted.next(skill_types)
-    if found is None or found.data is None:
+        queued = await tx.submitted.next(skill_types)
+    if queued is None or queued.data is None:
         return None
-    return await asyncio.to_thread(submitted_task, found.data, found.skill_type)
+    return await asyncio.to_thread(submitted_task, queued.data, queued.skill_type)
 
 
 def submitted_task(data: bytes, skill_type: SkillType) -> SourcedTask:

@@ -56,14 +56,14 @@ class _Service:
         try:
             query = parse_query(request.raw_path.partition("?")[2])
             order = self._rotation.without(query.exclude)
-            found = await self._shelf.listed(query.skill_type, query.count, order)
+            shown_tasks = await self._shelf.listed(query.skill_type, query.count, order)
         except QueryError as error:
             return _refusal(400, str(error))
         except TaskSourceError:
             return _refusal(503, "the tasks cannot be read")
-        for task in found:
+        for task in shown_tasks:
             self._rotation.offered(query.skill_type, task.bundle_sha256)
-        body = await asyncio.to_thread(self._signed, found, request[_NONCE])
+        body = await asyncio.to_thread(self._signed, shown_tasks, request[_NONCE])
         return web.Response(body=body, content_type="application/json")
 
     async def bundle(self, request: web.Request) -> web.Response:
@@ -74,9 +74,9 @@ class _Service:
             return _refusal(404, "no such bundle")
         return web.Response(body=bundle, content_type="application/gzip")
 
-    def _signed(self, found: list[Task], nonce: int) -> bytes:
+    def _signed(self, shown_tasks: list[Task], nonce: int) -> bytes:
         tasks, room = [], limits.MAX_TASKS_BODY - _ENVELOPE
-        for task in found:
+        for task in shown_tasks:
             room -= len(msgspec.json.encode(task)) + 1
             if room < 0:
                 break

@@ -95,7 +95,7 @@ def is_sha256(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TasksQuery:
     """Requirements that a list of tasks must meet."""
 
     server_hotkey: str
@@ -105,7 +105,7 @@ class Asked:
     now: datetime
 
 
-def accept_tasks(body: bytes, asked: Asked) -> tuple[Task, ...]:
+def accept_tasks(body: bytes, query: TasksQuery) -> tuple[Task, ...]:
     """Return the tasks of an answer to `GET /v1/tasks`. Heavy for a large list.
 
     Raises:
@@ -113,16 +113,16 @@ def accept_tasks(body: bytes, asked: Asked) -> tuple[Task, ...]:
     """
     try:
         answer = decode(body, TasksAnswer, limit=limits.MAX_TASKS_BODY)
-        if not verify_document(answer, asked.server_hotkey):
+        if not verify_document(answer, query.server_hotkey):
             raise SchemaError("not signed by the pinned server hotkey - at `signature`")
-        if answer.request_nonce != asked.nonce:
+        if answer.request_nonce != query.nonce:
             raise SchemaError("the answer to another request - at `request_nonce`")
-        age = (asked.now - parse_time(answer.issued_at, "issued_at")).total_seconds()
+        age = (query.now - parse_time(answer.issued_at, "issued_at")).total_seconds()
         if abs(age) > limits.CLOCK_TOLERANCE_S:
             raise SchemaError(f"{limits.CLOCK_TOLERANCE_S} s around now are allowed - at `issued_at`")
-        if len(answer.tasks) > asked.count:
-            raise SchemaError(f"{len(answer.tasks)} tasks, asked for {asked.count} - at `tasks`")
-        if any(task.skill_type is not asked.skill_type for task in answer.tasks):
+        if len(answer.tasks) > query.count:
+            raise SchemaError(f"{len(answer.tasks)} tasks, asked for {query.count} - at `tasks`")
+        if any(task.skill_type is not query.skill_type for task in answer.tasks):
             raise SchemaError("a task of another skill type - at `tasks`")
         if len({task.bundle_sha256.lower() for task in answer.tasks}) != len(answer.tasks):
             raise SchemaError("the same bundle twice - at `tasks`")

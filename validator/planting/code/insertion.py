@@ -99,7 +99,7 @@ def scope_of(draws: Draws, template: Template, lists: Lists, language: str, sour
     given = {"stem": stem, "flags": flags, "suffix": {"python": "py", "javascript": "js", "shell": "sh"}[language]}
     return Scope(
         draws,
-        template.words,
+        template.word_lists,
         lists,
         known=given,
         rows=template.rows,

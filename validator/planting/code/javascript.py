@@ -125,7 +125,7 @@ class Script(Code):
     def _places(self, at: int) -> list[tuple[int, str]]:
         """Return the lines of a function before which a statement may stand; `at` opens it."""
         lines, depth = self.source.lines, self._states[at + 1].depth
-        space, found = space_of(lines[at + 1]), []
+        space, rows = space_of(lines[at + 1]), []
         for here in range(at + 1, len(lines)):
             state = self._states[here]
             if state.depth < depth:
@@ -133,8 +133,8 @@ class Script(Code):
             plain = state.depth == depth and not state.inside and state.before in {"{", ";", "}"}
             follows = lines[here - 1].rstrip().endswith((")", "else"))
             if plain and not follows and _BEGINS.match(lines[here]) and space_of(lines[here]) == space:
-                found.append((here, space))
-        return found
+                rows.append((here, space))
+        return rows
 
     def _free(self, at: int) -> bool:
         return self._states[at].depth == 0 and not self._states[at].inside
@@ -145,9 +145,9 @@ class Script(Code):
 
     def _import_end(self) -> int:
         """Return the line behind the last of the first imports; behind the head of the file where there are none."""
-        found = self._imports()
-        if found:
-            return next(at for at in range(found[0] + 1, len(self.source.lines) + 1) if at not in found)
+        names = self._imports()
+        if names:
+            return next(at for at in range(names[0] + 1, len(self.source.lines) + 1) if at not in names)
         for at, line in enumerate(self.source.lines):
             head = line.startswith(("//", "/*", "#!")) or _DIRECTIVE.fullmatch(line)
             if self._free(at) and line.strip() and not head:
@@ -155,15 +155,15 @@ class Script(Code):
         return len(self.source.lines)
 
     def _tops(self) -> list[int]:
-        found, start, lines = [], self._import_end(), self.source.lines
+        places, start, lines = [], self._import_end(), self.source.lines
         for at in range(start, len(lines)):
             above = at - 1 - self.source.blank_above(at)
             tied = above >= 0 and lines[above].startswith(("@", "function", "export function"))
             begins = self._free(at) and _STATEMENT.match(lines[at]) and self._states[at].before not in _UNENDED
             place = self.source.above_comment(at, _COMMENT)
             if begins and not tied and not _REQUIRE.fullmatch(lines[at]) and place >= start and self._free(place):
-                found.append(place)
-        return found
+                places.append(place)
+        return places
 
     def imports(self, wanted: Sequence[str]) -> list[Put] | None:
         """Return the lines that import what is missing; None where one of their names means something else here.
@@ -197,9 +197,9 @@ class Script(Code):
 
 def _brings(line: str, binding: str, names: Sequence[str], module: str) -> bool:
     """Return whether a line imports this binding from this module, and nothing else by its name."""
-    found = re.match(rf"(?:import|const|let|var) (.*?)[\"'](?:node:)?{re.escape(module)}[\"']\)?;?\s*$", line)
-    if found is None:
+    match = re.match(rf"(?:import|const|let|var) (.*?)[\"'](?:node:)?{re.escape(module)}[\"']\)?;?\s*$", line)
+    if match is None:
         return False
     if binding.startswith("{"):
-        return all(re.search(rf"[{{,] ?{name} ?[,}}]", found[1]) for name in names)
-    return re.match(rf"(?:\* as )?{binding} (?:=|from)", found[1]) is not None
+        return all(re.search(rf"[{{,] ?{name} ?[,}}]", match[1]) for name in names)
+    return re.match(rf"(?:\* as )?{binding} (?:=|from)", match[1]) is not None

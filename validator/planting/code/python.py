@@ -70,11 +70,11 @@ class Module(Code):
         return self._entries.get(name, [])
 
     def _tops(self) -> list[int]:
-        found: list[int] = []
+        lines_at: list[int] = []
         for node in self._tree.body:
-            if isinstance(node, _DEFINITIONS) or (found and isinstance(node, ast.If)):
-                found.append(self.source.above_comment(_first(node), ("#",)))
-        return found
+            if isinstance(node, _DEFINITIONS) or (lines_at and isinstance(node, ast.If)):
+                lines_at.append(self.source.above_comment(_first(node), ("#",)))
+        return lines_at
 
     def imports(self, wanted: Sequence[str]) -> list[Put] | None:
         """Return the imports that are missing, each at its place; None where a name means something else here."""

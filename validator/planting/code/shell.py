@@ -116,14 +116,14 @@ class Commands(Code):
         head -= self.source.blank_above(head)
         if head and self._is_comment(head - 1):
             head = self._above_comment(head)
-        found = []
+        places = []
         follows = ""
         for at in range(len(states) - 1, head, -1):
             if lines[at].strip():
                 follows = lines[at]
             elif states[at] == _Line(0, False) and follows and "$?" not in follows:
-                found += [] if follows.lstrip().startswith(_JOINED) else [at]
-        return [head, *reversed(found)]
+                places += [] if follows.lstrip().startswith(_JOINED) else [at]
+        return [head, *reversed(places)]
 
     def _is_comment(self, at: int) -> bool:
         line = self.source.lines[at]

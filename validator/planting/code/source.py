@@ -115,8 +115,8 @@ class Source(NamedTuple):
 
     def quotes_single(self) -> bool:
         """Return whether more of its strings begin with `'` than with `"`."""
-        found = [match[1] for match in _OPENING.finditer(self.text)]
-        return found.count("'") > found.count('"')
+        openings = [match[1] for match in _OPENING.finditer(self.text)]
+        return openings.count("'") > openings.count('"')
 
     def blank_above(self, at: int) -> int:
         """Return how many blank lines are before line `at`."""
