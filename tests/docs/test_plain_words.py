@@ -93,9 +93,15 @@ EXCEPT = {
 DATA = ("miner/bundles/", "tests/planting/styles/", "validator/planting/data/")
 
 
+@cache
 def sources() -> list[Path]:
     listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [ROOT / name for name in listed.stdout.split() if not name.startswith(DATA) and (ROOT / name).exists()]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 @cache
@@ -105,7 +111,7 @@ def texts(path: Path) -> tuple[tuple[int, str, bool], ...]:
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str, bool]]:
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     first = [node.body[0] for node in ast.walk(tree) if isinstance(node, kinds) and node.body]
     docs = {id(one.value) for one in first if isinstance(one, ast.Expr)}
@@ -152,7 +158,7 @@ def vague_words(path: Path) -> Iterator[str]:
     subject = path.stem.removeprefix("test_")
     if subject in MODULE_NAMES or PART_OF_NAME.search(subject):
         yield f"{place}: the module's name"
-    names = list(defined_names(ast.parse(path.read_text()), with_locals=place.parts[0] != "tests"))
+    names = list(defined_names(parsed(path), with_locals=place.parts[0] != "tests"))
     paired = {"left"} if any(name == "right" for _, name in names) else set()
     for line, name in names:
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
