@@ -43,7 +43,7 @@ async def test_one_constant_of_step_changes_the_next_input_the_replay_and_the_ve
         for _ in range(2):
             await one_round(world)
         assert await known_roles(store, 2) < await known_roles(store, 3) > await known_roles(store, 4)
-        with pytest.raises(FaultError, match="is not what the rounds before came to") as fault:
+        with pytest.raises(FaultError, match="does not follow from the rounds before") as fault:
             verify_file(log)
         assert fault.value.round_id == "2"
         past = Past()
