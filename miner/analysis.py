@@ -16,7 +16,7 @@ import msgspec
 from miner.scanners.flows import Flows
 from miner.scanners.packages import Packages
 from miner.scanners.prose import Prose, host_of
-from miner.scanners.scanner import Bundle, Part, Report, Scanner, Use, found, merged
+from miner.scanners.scanner import Bundle, Part, Report, Scanner, Use, merged, new_finding
 from miner.scanners.semgrep import Semgrep
 from miner.scanners.servers import MANIFEST, tool_findings
 from miner.scanners.settings import COMPOSITION, Settings, snippets_of
@@ -86,7 +86,7 @@ def analyse(files: Mapping[str, bytes], skill_type: SkillType, *, canary_marker:
     if unnamed and bundle.sources:
         first = next(iter(bundle.sources.values()))
         text = f"{unnamed} files have names that no evidence reference can hold; what is in them was not looked at."
-        extra.append(found("other", "high", first.place(), text, first.path))
+        extra.append(new_finding("other", "high", first.place(), text, first.path))
     analysis = conclude(bundle, scan(bundle), extra)
     if unnamed and not bundle.sources:
         return replace(analysis, verdict=verdict_of(_UNNAMED_RISK), risk_score=_UNNAMED_RISK)
@@ -115,22 +115,27 @@ def scan(bundle: Bundle, scanners: Sequence[Scanner] = SCANNERS) -> Report:
         if part.skill_type is SkillType.AGENT_COMPOSITION:
             findings += _children(bundle.sources, part)[1]
     report = merged([report, Report(findings=tuple(findings))])
-    return replace(report, findings=_as_told(bundle, report.findings))
+    return replace(report, findings=_with_documented_starts(bundle, report.findings))
 
 
-def _as_told(bundle: Bundle, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def _with_documented_starts(bundle: Bundle, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings; a start file counts low if nothing else is wrong and agents read of it and its undoing."""
     graver = [one for one in findings if one.severity != "low"]
-    told = " ".join(source.text for source in bundle.sources.values() if is_for_agents(source))
-    known = {name for name in _START.findall(told) if not name.endswith(".md")} if _UNDOING.search(told) else set()
+    instructions = " ".join(source.text for source in bundle.sources.values() if is_for_agents(source))
+    known = (
+        {name for name in _START.findall(instructions) if not name.endswith(".md")}
+        if _UNDOING.search(instructions)
+        else set()
+    )
     if not known or not all(_STARTS.search(one.description) for one in graver):
         return tuple(findings)
     starts = {
         path: set(_START.findall(bundle.sources[path].text)) for path in {_path(one.evidence_ref) for one in graver}
     }
-    as_told = {path for path, names in starts.items() if names and names <= known}
+    documented = {path for path, names in starts.items() if names and names <= known}
     return tuple(
-        msgspec.structs.replace(one, severity="low") if _path(one.evidence_ref) in as_told else one for one in findings
+        msgspec.structs.replace(one, severity="low") if _path(one.evidence_ref) in documented else one
+        for one in findings
     )
 
 
@@ -149,7 +154,7 @@ def conclude(bundle: Bundle, report: Report, extra: Iterable[Finding] = ()) -> A
         if judged != "ALLOW":
             severity: Severity = "high" if judged == "BLOCK" else "medium"
             text = f"Child `{printable(part.name, 80)}` is judged {judged}."
-            carried.append(found("transitive_risk", severity, part.place, text, part.folder.rstrip("/")))
+            carried.append(new_finding("transitive_risk", severity, part.place, text, part.folder.rstrip("/")))
     risk = max(risks[bundle.parts[-1]], UNREAD_RISK if report.unread else 0.0)
     dependencies = {(d.package, d.version): d for d in report.dependencies}
     manifest = bundle.sources.get(MANIFEST) if bundle.parts[-1].skill_type is SkillType.MCP_SERVER else None
@@ -196,7 +201,7 @@ def _canaries(bundle: Bundle, marker: str | None) -> Iterator[Finding]:
             for number, line in enumerate(source.raw.split(b"\n"), start=1):
                 if needle in line:
                     text = "The marker of this dispatch is on this line."
-                    yield found("canary_match", "low", source.place(number), text, source.path)
+                    yield new_finding("canary_match", "low", source.place(number), text, source.path)
 
 
 # -- declarations: composition.json and manifest.json ------------------------------------------------------------------
@@ -209,7 +214,9 @@ def _children(sources: Mapping[str, SourceFile], part: Part) -> tuple[list[Part]
         return [], []
     document = read_object(source)
     if document is None:
-        return [], [found("other", "medium", source.place(), "The composition is not readable JSON.", source.path)]
+        return [], [
+            new_finding("other", "medium", source.place(), "The composition is not readable JSON.", source.path)
+        ]
     children: list[Part] = []
     findings: list[Finding] = []
     entries = objects(document.get("children"))
@@ -220,18 +227,18 @@ def _children(sources: Mapping[str, SourceFile], part: Part) -> tuple[list[Part]
         folder = f"{part.folder}{path}/"
         fault = _child_fault(entry, path, folder, [child.folder for child in children], sources)
         if fault:
-            findings.append(found("other", "medium", source.place(line), fault, source.path))
+            findings.append(new_finding("other", "medium", source.place(line), fault, source.path))
         else:
             children.append(Part(folder, SkillType(entry["skill_type"]), name, source.place(line)))
     if len(entries) > _MAX_CHILDREN:
         text = f"Only the first {_MAX_CHILDREN} of {len(entries)} children are analysed."
-        findings.append(found("other", "medium", source.place(), text, source.path))
+        findings.append(new_finding("other", "medium", source.place(), text, source.path))
     flow = document.get("flow")
     edges = [edge for edge in flow if isinstance(edge, list)] if isinstance(flow, list) else []
     known = {string(entry.get("name")) for entry in (document, *entries)}
     for name in sorted({string(end) for edge in edges for end in edge} - known)[:_MAX_CHILDREN]:
         text = f"The flow names `{printable(name, 80)}`, which is no child."
-        findings.append(found("other", "low", source.place(line_of(source, name)), text, source.path))
+        findings.append(new_finding("other", "low", source.place(line_of(source, name)), text, source.path))
     return children, findings
 
 
@@ -261,12 +268,14 @@ def _declarations(bundle: Bundle, report: Report) -> Iterator[Finding]:
             continue
         document = read_object(source)
         if document is None:
-            yield found("other", "low", source.place(), "The manifest is not a JSON object.", source.path)
+            yield new_finding("other", "low", source.place(), "The manifest is not a JSON object.", source.path)
             continue
-        said = string(document.get("skill_type"))
-        if said and said != part.skill_type:
-            place = source.place(line_of(source, said))
-            yield found("other", "medium", place, f"The manifest says {printable(said, 60)}.", source.path)
+        declared_type = string(document.get("skill_type"))
+        if declared_type and declared_type != part.skill_type:
+            place = source.place(line_of(source, declared_type))
+            yield new_finding(
+                "other", "medium", place, f"The manifest says {printable(declared_type, 60)}.", source.path
+            )
         names = document.get("capabilities")
         declared = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
         uses = [use for use in report.uses if bundle.part_of(_path(use.place)) is part]
@@ -274,12 +283,14 @@ def _declarations(bundle: Bundle, report: Report) -> Iterator[Finding]:
         if not is_runtime(part.skill_type):
             for name in sorted(declared & cap.POWERFUL):
                 place = source.place(line_of(source, name))
-                yield found("excessive_capability", "medium", place, f"A document asks for {name}.", source.path)
+                yield new_finding("excessive_capability", "medium", place, f"A document asks for {name}.", source.path)
         elif string(document.get("entry_point")) and not severe and part.skill_type is not SkillType.AGENT_COMPOSITION:
             first_use = {use.capability: use for use in reversed(uses)}
             for name in sorted((first_use.keys() & cap.POWERFUL) - declared):
                 place = first_use[name].place
-                yield found("excessive_capability", "low", place, f"{name} is used but not declared.", source.path)
+                yield new_finding(
+                    "excessive_capability", "low", place, f"{name} is used but not declared.", source.path
+                )
 
 
 # -- policy ------------------------------------------------------------------------------------------------------------

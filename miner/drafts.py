@@ -13,7 +13,7 @@ from miner.scanners.osv import Advisories, Advisory, Pinned, shipped_for
 from miner.scanners.packages import advised, pinned_in
 from miner.scanners.prose import READERS as PROSE_FOR_READERS
 from miner.scanners.prose import hosts_by_line, orders_in
-from miner.scanners.scanner import Bundle, Use, found
+from miner.scanners.scanner import Bundle, Use, new_finding
 from miner.scanners.servers import MANIFEST, tools_of_manifest
 from miner.scanners.source import SourceFile, read_object, string
 from validator.files import new_file, settle
@@ -178,7 +178,7 @@ def _orders(source: SourceFile) -> Iterator[Finding]:
     """Yield orders to a model in code: there they may be part of the program."""
     for phrase in orders_in(source.lines, PROSE_FOR_READERS):
         place = source.place(phrase.first + 1, phrase.last + 1)
-        yield found("prompt_injection", phrase.severity, place, f"A text {phrase.what}.", source.path)
+        yield new_finding("prompt_injection", phrase.severity, place, f"A text {phrase.what}.", source.path)
 
 
 def _hosts(texts: Iterable[SourceFile]) -> Iterable[tuple[str, str]]:

@@ -84,12 +84,12 @@ class Tracer:
             return await self.trace(sha256, files, skill_type, probe, run=run)
         job = SandboxJob(dispatch.runtime_image, skill_type, pack(files), dispatch.nonce, probe)
         async with self._slots:
-            found = await self._sandbox.run(job)
-        if not isinstance(found, Evidence):
-            raise TracingError(found.detail)
+            evidence = await self._sandbox.run(job)
+        if not isinstance(evidence, Evidence):
+            raise TracingError(evidence.detail)
         return empty_records(skill_type) | {
             name.removesuffix(".jsonl"): [json.loads(line) for line in content.splitlines()]
-            for name, content in found.files.items()
+            for name, content in evidence.files.items()
         }
 
     def _permits(self, sha256: str) -> bool:

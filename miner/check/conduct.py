@@ -54,13 +54,13 @@ class Tools:
     random: RandomBytes
 
 
-async def check_miner(target: Target, options: Options, tools: Tools, told: Callable[[str], None]) -> Report:
-    """Return what a validator would say of the miner, without a chain; `told` gets the names of ended requests."""
+async def check_miner(target: Target, options: Options, tools: Tools, report_end: Callable[[str], None]) -> Report:
+    """Return what a validator would say of the miner, without a chain; `report_end` gets names of ended requests."""
     async with AsyncExitStack() as stack:
         client = HttpMinerClient(tools.signer, allow_private=True)
         stack.push_async_callback(client.close)
         heard = await ask_declaration(client, tools.workers, tools.clock, target.hotkey, target.axon)
-        told("declaration")
+        report_end("declaration")
         if isinstance(heard, Refused):
             return _report(target, tools, None, (Fault.of(heard.reason, heard.detail),), ())
         document = typed.decode(heard.document, Capabilities)
@@ -74,7 +74,7 @@ async def check_miner(target: Target, options: Options, tools: Tools, told: Call
             tracer=Tracer(own.__contains__, timeout_s=_RUN_S),
             version=version(CURRENT),
         )
-        outcomes = await _outcomes(target, options, tools, told, document, judge, stack)
+        outcomes = await _outcomes(target, options, tools, report_end, document, judge, stack)
     return _report(target, tools, document, _unasked(document, options, sent=len(outcomes)), outcomes)
 
 
@@ -82,7 +82,7 @@ async def _outcomes(  # noqa: PLR0913, PLR0917 - all that a check is made of
     target: Target,
     options: Options,
     tools: Tools,
-    told: Callable[[str], None],
+    report_end: Callable[[str], None],
     document: Capabilities,
     judge: Judge,
     stack: AsyncExitStack,
@@ -106,7 +106,7 @@ async def _outcomes(  # noqa: PLR0913, PLR0917 - all that a check is made of
     async def ask(trial: Trial) -> Outcome:
         async with turns[trial.task.skill_type]:
             outcome = await judge.ask(target, options.image, trial)
-        told(trial.name)
+        report_end(trial.name)
         return outcome
 
     done = await asyncio.gather(*map(ask, trials))

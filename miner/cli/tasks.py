@@ -38,9 +38,13 @@ def draft(
     """
     packed = read_packed(folder, replace=replace)
     bundle = readable(packed.files, packed.task.skill_type)
-    found = _advisories(advisories, bundle) if advisories else None
-    known = known_of(bundle, found)
-    against = _SAMPLE if found is None else f"{found.read} advisories, {found.unread} of them unread"
+    known_advisories = _advisories(advisories, bundle) if advisories else None
+    known = known_of(bundle, known_advisories)
+    against = (
+        _SAMPLE
+        if known_advisories is None
+        else f"{known_advisories.read} advisories, {known_advisories.unread} of them unread"
+    )
     document = draft_document(packed, known)
     write_draft(folder, document, draft_page(packed, known, against))
     todo = undecided(msgspec.json.encode(document))
@@ -56,7 +60,7 @@ def draft(
 
 def _advisories(paths: list[Path], bundle: Readable) -> Advisories:
     with Console(stderr=True).status("reading advisories"):  # on a terminal alone
-        found = advisories_for(documents_in(paths), bundle.pinned)
-    if found.read == found.unread:
+        known_advisories = advisories_for(documents_in(paths), bundle.pinned)
+    if known_advisories.read == known_advisories.unread:
         raise TaskError(f"`{label(paths[0])}` holds no advisory in the form of OSV - at `--advisories`")
-    return found
+    return known_advisories

@@ -23,7 +23,7 @@ _FOLDER: Final = Path(__file__).parent / str(BENCHMARK)
 
 def local_goals(services: Mapping[Service, ServiceAddress], windows: Windows | None) -> dict[str, WorkflowTask]:
     """Return the benchmark's goals whose services are all there, by name; without windows those of the profile."""
-    found = {}
+    goals = {}
     for path in sorted(_FOLDER.glob("*.json")):
         goal = json.loads(path.read_bytes())
         wanted = goal.pop("services")
@@ -31,5 +31,5 @@ def local_goals(services: Mapping[Service, ServiceAddress], windows: Windows | N
             used = (one for one in ACTIONS if one.service in wanted)
             tools = [Tool(a.service, a.name, a.cost_tao, a.seconds, *services[a.service]) for a in used]
             document = msgspec.json.encode({**goal, "tools": tools, "windows": windows})
-            found[path.stem] = parse_workflow_task(document)
-    return found
+            goals[path.stem] = parse_workflow_task(document)
+    return goals

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from miner.scanners.prose import hosts_in
-from miner.scanners.scanner import Bundle, Report, found
+from miner.scanners.scanner import Bundle, Report, new_finding
 from miner.scanners.semgrep import MAX_CODE, MAX_FILE, MINIFIED, is_library, is_trusted
 from miner.scanners.source import KIB, SourceFile, is_document, rules_as
 from validator.protocol.findings import SEVERITIES
@@ -185,9 +185,9 @@ def _header(text: str, stem: str) -> tuple[str, frozenset[str]] | None:
     if match is None:
         return None
     name = match[1] or match[3] or match[6]
-    said = match[2] or match[4] or match[5] or match[7] or ""
+    listed = match[2] or match[4] or match[5] or match[7] or ""
     name = stem if name in ("module.exports", "exports", "default") else name.rpartition(".")[2]
-    return name, frozenset(_WORD.findall(said)) - _COMMON
+    return name, frozenset(_WORD.findall(listed)) - _COMMON
 
 
 class _Code:
@@ -286,7 +286,7 @@ class Flows:
                 statements += _statements(one, functions)
         _hand_on(statements, functions)
         return Report(
-            findings=(*_found(statements, flows, in_library=is_library(bundle)), *_at_install(statements, bundle))
+            findings=(*_findings_of(statements, flows, in_library=is_library(bundle)), *_at_install(statements, bundle))
         )
 
 
@@ -367,12 +367,12 @@ def _cuts(text: str, language: str) -> list[int]:
     depth = lines = start = 0
     ends = (";", "&&", "||") if language in _SHELLS else (";",)
     for match in _TOKEN.finditer(text):
-        said, is_end = match[0], match[0] in ends
-        if said in ("(", "["):
+        mark, is_end = match[0], match[0] in ends
+        if mark in ("(", "["):
             depth += language != _DATA
-        elif said in (")", "]"):
+        elif mark in (")", "]"):
             depth = max(0, depth - 1)
-        elif said == "\n":
+        elif mark == "\n":
             lines += 1
             line, start = text[start : match.start()], match.end()
             goes_on = (
@@ -397,7 +397,7 @@ class _Held:
     def __init__(self, statements: Iterable[_Statement], functions: Functions) -> None:
         self._known = _visible(statements, functions)
         self._parameters = {one.scope: one.parameters for some in functions.values() for one in some}
-        self._lasting: defaultdict[_Name, Held] = defaultdict(dict)
+        self._kept: defaultdict[_Name, Held] = defaultdict(dict)
         self._returned: defaultdict[_Scope, Held] = defaultdict(dict)
         self._written: defaultdict[str, Held] = defaultdict(dict)  # by path
         self._filling: set[_Scope] = set()  # functions that write to a file which their caller names
@@ -423,7 +423,7 @@ class _Held:
         scope, module = one.scope, (one.scope[0], "")
         held = dict(one.marks)
         for name in sorted(one.names):
-            for some, place in ((self._names, scope), (self._lasting, scope), (self._lasting, module)):
+            for some, place in ((self._names, scope), (self._kept, scope), (self._kept, module)):
                 if more := some.get((place, name)):
                     _nearer(held, more)
         for function in self._called(scope, one.calls):
@@ -444,7 +444,7 @@ class _Held:
         for name in one.gives | one.kept if is_written else one.gives:
             self._give(one, name)
         for name in one.parameters:
-            _nearer(self._lasting[one.scope, name], one.held, 1)
+            _nearer(self._kept[one.scope, name], one.held, 1)
         for path in one.paths if is_written else ():
             _nearer(self._written[path], one.held, 1)
         if not one.kept.isdisjoint(self._parameters.get(one.scope, ())):
@@ -458,7 +458,7 @@ class _Held:
     def _give(self, one: _Statement, name: str) -> None:
         _nearer(self._names[one.scope, name], one.held, 1)
         if not one.scope[1] or one.is_header or "self." in one.text or "this." in one.text:
-            _nearer(self._lasting[(one.scope[0], ""), name], one.held, 1)
+            _nearer(self._kept[(one.scope[0], ""), name], one.held, 1)
         for file in self._handles.get((one.scope, name), ()):
             _nearer(self._names[one.scope, file], one.held, 1)
 
@@ -467,7 +467,7 @@ class _Held:
             for name in one.names if function.scope in self._filling else ():
                 _nearer(self._names[one.scope, name], one.held, 1)
             for parameter in function.parameters if function.scope != one.scope else ():
-                _nearer(self._lasting[function.scope, parameter], one.held, _CROSSING)
+                _nearer(self._kept[function.scope, parameter], one.held, _CROSSING)
 
 
 def _hand_on(statements: list[_Statement], functions: Functions) -> None:
@@ -505,7 +505,7 @@ def _visible(statements: Iterable[_Statement], functions: Functions) -> dict[str
     return known
 
 
-def _found(statements: list[_Statement], flows: Iterable[_Flow], *, in_library: bool) -> Iterator[Finding]:
+def _findings_of(statements: list[_Statement], flows: Iterable[_Flow], *, in_library: bool) -> Iterator[Finding]:
     has_guess = False
     for flow in flows:
         sinks = [one for one in statements if flow.sink in one.sinks]
@@ -529,24 +529,24 @@ def _found(statements: list[_Statement], flows: Iterable[_Flow], *, in_library: 
             where = "" if is_here else f" It is from {origin.source.place(origin.line)}."
             host = next(iter(sorted(hosts_in(one.text))), "")
             text = f"{flow.what}.{where}"
-            yield found(flow.category, severity, one.source.place(line), text, host or one.source.path)
+            yield new_finding(flow.category, severity, one.source.place(line), text, host or one.source.path)
 
 
 def _reached(
     statements: Iterable[_Statement], sinks: Iterable[_Statement], flow: _Flow
 ) -> Iterator[tuple[_Statement, _Origin, Severity]]:
     """Yield the statements that a mark of the flow reaches, with its origin."""
-    beside: dict[str, _Origin] = {}
+    in_file: dict[str, _Origin] = {}
     also = "" if flow.within_file else flow.also  # which is somewhere in the bundle then
     for one in statements if flow.within_file else ():
         for mark in flow.sources & one.marks.keys():
-            beside.setdefault(one.source.path, one.marks[mark])
+            in_file.setdefault(one.source.path, one.marks[mark])
     for one in sinks:
         if (flow.bare and (one.gives or one.returns)) or (also and also not in one.held):
             continue
         origins = [one.held[mark] for mark in sorted(flow.sources & one.held.keys())]
         near = [origin for origin in origins if origin.steps <= flow.steps]
-        origin = near[0] if near else beside.get(one.source.path)
+        origin = near[0] if near else in_file.get(one.source.path)
         if origin is not None:
             yield one, origin, flow.severity
 
@@ -559,11 +559,11 @@ def _at_install(statements: Iterable[_Statement], bundle: Bundle) -> Iterator[Fi
         for match in _HOOK.finditer(source.text) if source is not None else ():
             files |= {path.removeprefix("./") for path in _PATH.findall(match[0])}
     files |= {f"{path}.js" for path in files} | {f"{path}/index.js" for path in files}
-    told: set[str] = set()
+    reported: set[str] = set()
     for one in statements:
         path = one.source.path
         line = min((at for sink, at in one.sinks.items() if sink in ("send", "ask_names")), default=0)
-        if path in files and line and path not in told:
-            told.add(path)
+        if path in files and line and path not in reported:
+            reported.add(path)
             text = "Code that runs when the package is installed uses the network."
-            yield found("excessive_capability", "high", one.source.place(line), text, path)
+            yield new_finding("excessive_capability", "high", one.source.place(line), text, path)

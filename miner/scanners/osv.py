@@ -186,7 +186,7 @@ def advisories_for(documents: Iterable[bytes | None], pinned: Collection[Pinned]
     for one in pinned:
         by_name[one.ecosystem, _normal(one.ecosystem, one.package)].append(one)
     names = {name for _, name in by_name}
-    found: defaultdict[Pinned, dict[str, Advisory]] = defaultdict(dict)
+    matches: defaultdict[Pinned, dict[str, Advisory]] = defaultdict(dict)
     read = unread = 0
     for document in documents:
         read += 1
@@ -199,8 +199,8 @@ def advisories_for(documents: Iterable[bytes | None], pinned: Collection[Pinned]
                 unread += 1
                 continue
             for one, advisory in _matches(osv, by_name):
-                found[one][advisory.id] = advisory.also(found[one].get(advisory.id))
-    return Advisories({one: tuple(found[one][key] for key in sorted(found[one])) for one in found}, read, unread)
+                matches[one][advisory.id] = advisory.also(matches[one].get(advisory.id))
+    return Advisories({one: tuple(matches[one][key] for key in sorted(matches[one])) for one in matches}, read, unread)
 
 
 @cache

@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 from rapidfuzz.distance import OSA
 
 from miner.scanners.osv import Advisory, Ecosystem, Pinned, shipped_for
-from miner.scanners.scanner import Bundle, Report, Use, found
+from miner.scanners.scanner import Bundle, Report, Use, new_finding
 from miner.scanners.source import KIB, MAX_JSON, SourceFile, line_of, read_object, rules_of, string
 from validator.protocol.sssa import Dependency, Finding
 from validator.protocol.strict_json import JsonError, decode_plain
@@ -34,7 +34,7 @@ _MAX_ENTRY: Final = 512  # characters of one
 _MAX_TOML: Final = 64 * KIB
 _DOTTED: Final = re.compile(r"[\w\"' \t.-]+")
 _MAX_DOTS: Final = 64  # in a row: tomllib's time is quadratic in the parts of a dotted key
-_TELLING: Final = 8  # letters of a part of a name that can be mistaken
+_SHORTEST_PART: Final = 8  # letters of a part of a name that can be mistaken
 _SHORTEST: Final = 5  # letters of a name that can be mistaken for another
 _TOML_LOCKS: Final = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pylock.toml"})
 _CONDA_FILE: Final = re.compile(r"(?i)^(?:environment|conda|env)[\w.-]{0,40}\.ya?ml$")
@@ -115,9 +115,9 @@ def advised(pin: Pinned, advisory: Advisory) -> Finding:
     """Return the finding for one vulnerability of a pin, with its aliases and no other ids (SPEC 17, D-38)."""
     if advisory.is_malware:
         text = f"{pin.package} {pin.version} is known malware ({advisory.id})."
-        return found("excessive_capability", "critical", pin.place, text, pin.url)
+        return new_finding("excessive_capability", "critical", pin.place, text, pin.url)
     text = f"{pin.package} {pin.version}: {advisory.summary or advisory.id}"
-    finding = found("dependency_cve", advisory.severity or "medium", pin.place, text, pin.url)
+    finding = new_finding("dependency_cve", advisory.severity or "medium", pin.place, text, pin.url)
     return msgspec.structs.replace(finding, cve_ids=advisory.nameable)
 
 
@@ -415,7 +415,7 @@ def _library_uses(source: SourceFile) -> Iterator[Use]:
     """Yield a use without a pattern for each import of a library that means one, at its first line."""
     language = {"python": "python", "": ""}.get(source.language, "javascript")
     known = _libraries().get(language, {})
-    told: set[str] = set()
+    reported: set[str] = set()
     for number, line in enumerate(source.lines if known else (), start=1):
         if "import" not in line and "require" not in line:
             continue
@@ -425,8 +425,8 @@ def _library_uses(source: SourceFile) -> Iterator[Use]:
             names = [part.split()[0] for part in (match[1] or match[2]).split(",") if part.split()] if match else []
         for name in names:
             means = known.get(name) or known.get(name.partition(".")[0]) or ()
-            yield from (Use(capability, source.place(number)) for capability in means if capability not in told)
-            told.update(means)
+            yield from (Use(capability, source.place(number)) for capability in means if capability not in reported)
+            reported.update(means)
 
 
 # -- packages that are not what they seem ------------------------------------------------------------------------------
@@ -446,7 +446,7 @@ def _strangers(source: SourceFile) -> Iterator[Finding]:
         likeness = _imitated(pin.package, ecosystem)
         if likeness:
             text = f"{pin.package[:214]} is spelled almost like {likeness}, which many use: it may be a stranger's."
-            yield found("excessive_capability", "high", source.place(pin.line), text, pin.package)
+            yield new_finding("excessive_capability", "high", source.place(pin.line), text, pin.package)
         elif not pin.version and source.suffix == "txt":
             yield _unpinned(source, pin.package, pin.line)
     if source.name == "package.json":
@@ -456,7 +456,7 @@ def _strangers(source: SourceFile) -> Iterator[Finding]:
             match = _RESOLVED.search(line)
             if match and not _REGISTRIES.search(match[1] or match[2]):
                 text = "A package of the lock file comes from another host than the registry."
-                yield found("excessive_capability", "high", source.place(number), text, match[1] or match[2])
+                yield new_finding("excessive_capability", "high", source.place(number), text, match[1] or match[2])
                 break
 
 
@@ -464,47 +464,47 @@ def _strangers_in_commands(source: SourceFile, declared: set[str]) -> Iterator[F
     """Yield the packages with names that imitate others, of commands and imports in any text."""
     if source.unread or source.suffix in ("lock", "map"):
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for match in _INSTALLS.finditer(source.text):
         ecosystem = "PyPI" if match[1] else "npm"
         for word in match[2].split()[:20]:
             name = _BARE.match(word.strip("\"'`,"))
             bare = canonicalize_name(name[0]) if name and match[1] else name[0].lower() if name else ""
-            likeness = _imitated(bare, ecosystem) if name and bare not in declared and name[0] not in told else ""
+            likeness = _imitated(bare, ecosystem) if name and bare not in declared and name[0] not in reported else ""
             if name and likeness:
-                told.add(name[0])
+                reported.add(name[0])
                 text = f"{name[0][:214]} is spelled almost like {likeness}, which many use: it may be a stranger's."
                 place = source.place(source.line_at(match.start()))
-                yield found("excessive_capability", "high", place, text, name[0])
+                yield new_finding("excessive_capability", "high", place, text, name[0])
 
 
 def _strangers_of_package(source: SourceFile) -> Iterator[Finding]:
     document = read_object(source)
     if document is None:
         text = "package.json is not a JSON object, repeats a key, or is larger than what is read."
-        yield found("other", "medium", source.place(), text, source.path)
+        yield new_finding("other", "medium", source.place(), text, source.path)
         return
     for name, wanted, line in _wanted(source):
         if _ELSEWHERE.match(wanted):
             text = f"{name[:214]} comes from an address, not from the registry: anybody there may change it."
-            yield found("excessive_capability", "high", source.place(line), text, name)
+            yield new_finding("excessive_capability", "high", source.place(line), text, name)
         elif wanted in ("", "*", "x", "latest", "next"):
             yield _unpinned(source, name, line)
     for name in sorted(_table(document.get("bin")).keys() & _COMMANDS):
         text = f"The package puts itself on the path in place of `{name}`."
         place = source.place(line_of(source, name, line_of(source, "bin")))
-        yield found("excessive_capability", "high", place, text, source.path)
+        yield new_finding("excessive_capability", "high", place, text, source.path)
 
 
 def _unpinned(source: SourceFile, name: str, line: int) -> Finding:
     text = f"{name[:214]} is not pinned: another version may be installed than was looked at."
-    return found("other", "low", source.place(line), text, name)
+    return new_finding("other", "low", source.place(line), text, name)
 
 
 def _imitated(name: str, ecosystem: str) -> str:
     """Return the popular package whose name is one slip of the hand away; empty if there is none."""
     popular = _popular()[ecosystem]
-    parts = {name, *(part for part in name.split("-") if len(part) >= _TELLING)}
+    parts = {name, *(part for part in name.split("-") if len(part) >= _SHORTEST_PART)}
     for part in sorted(parts - popular):
         near = (one for one in sorted(popular) if min(len(one), len(part)) >= _SHORTEST)
         likeness = next((one for one in near if OSA.distance(part, one, score_cutoff=1) == 1), "")

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from miner.scanners.scanner import Bundle, Report, Use, found
+from miner.scanners.scanner import Bundle, Report, Use, new_finding
 from miner.scanners.source import SourceFile, is_document, is_for_agents, rules_as
 from validator.protocol import vocabulary as cap
 from validator.protocol.findings import SEVERITIES
@@ -128,7 +128,7 @@ class _Order(Struct, frozen=True):
 class _Language(Struct, frozen=True):
     mark: re.Pattern[str]
     forget: str
-    told: str
+    orders: str
     still: re.Pattern[str]
     send: re.Pattern[str]
     spare: re.Pattern[str]
@@ -163,8 +163,8 @@ def _orders(*, are_hidden: bool) -> tuple[_Order, ...]:
 
 @cache
 def _forgetting(language: _Language) -> re.Pattern[str]:
-    forget, told = language.forget, language.told
-    return re.compile(rf"(?:{forget}).{{0,80}}?(?:{told})|(?:{told}).{{0,40}}?(?:{forget})")
+    forget, orders = language.forget, language.orders
+    return re.compile(rf"(?:{forget}).{{0,80}}?(?:{orders})|(?:{orders}).{{0,40}}?(?:{forget})")
 
 
 def plain(line: str) -> str:
@@ -206,10 +206,10 @@ def _sentences(lines: Sequence[str], start: int, end: int) -> Iterator[_Sentence
     ends = _CELL if text.startswith("|") else _END
     for stop in (*(match.end() for match in ends.finditer(text)), len(text)):
         for piece in range(begin, stop, _STEP):
-            said = _affirmed(text[piece : min(stop, piece + _LONGEST)].strip())
-            if said.strip():
-                first, last = (start + bisect_right(starts, at) - 1 for at in (piece, piece + len(said)))
-                yield _Sentence(said, first, min(last, end - 1))
+            sentence = _affirmed(text[piece : min(stop, piece + _LONGEST)].strip())
+            if sentence.strip():
+                first, last = (start + bisect_right(starts, at) - 1 for at in (piece, piece + len(sentence)))
+                yield _Sentence(sentence, first, min(last, end - 1))
             if piece + _LONGEST >= stop:
                 break
         begin = stop
@@ -224,14 +224,14 @@ def orders_in(lines: Sequence[str], given: frozenset[str] = OPEN) -> Iterator[Ph
     """
     texts = [plain(line[:_LINE]) for line in lines]
     phrases: list[Phrase] = []
-    told: dict[int, int] = {}  # by line
-    for phrase in (*_phrases(texts, given), *_told_by_signs(texts, given)):
-        at = next((told[line] for line in range(phrase.first, phrase.last + 1) if line in told), len(phrases))
+    phrase_at: dict[int, int] = {}  # by line
+    for phrase in (*_phrases(texts, given), *_orders_by_signs(texts, given)):
+        at = next((phrase_at[line] for line in range(phrase.first, phrase.last + 1) if line in phrase_at), len(phrases))
         if at == len(phrases):
             phrases.append(phrase)
         elif SEVERITIES.index(phrase.severity) < SEVERITIES.index(phrases[at].severity):
             phrases[at] = phrase
-        told |= dict.fromkeys(range(phrase.first, phrase.last + 1), at)
+        phrase_at |= dict.fromkeys(range(phrase.first, phrase.last + 1), at)
     yield from phrases
 
 
@@ -257,13 +257,13 @@ def _phrases(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
                 yield Phrase(rule.what, rule.severity, index, index + (match.end() > len(text)))
 
 
-def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
+def _orders_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
     orders = _orders(are_hidden="hidden" in given)
     for paragraph in _paragraphs(texts):
         # Where somebody in a dialogue speaks, the rest of the paragraph is said by or to a model.
-        spoken = given | {"model"} if any(_SPEAKER.match(sentence.text) for sentence in paragraph) else given
+        audience = given | {"model"} if any(_SPEAKER.match(sentence.text) for sentence in paragraph) else given
         signs = [
-            spoken | {name for name, sign in _rules().signs.items() if sign.search(sentence.text)}
+            audience | {name for name, sign in _rules().signs.items() if sign.search(sentence.text)}
             for sentence in paragraph
         ]
         foreign = [_foreign_signs(sentence.text) for sentence in paragraph]
@@ -275,24 +275,24 @@ def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
                 if order.here <= signs[index] and (not order.near or not order.near.isdisjoint(around)):
                     yield Phrase(order.what, order.severity, first, last)
                     break
-            abroad = foreign[index]
+            signs_here = foreign[index]
             near = set().union(*foreign[max(0, index - 1) : index + 2])
-            if "forgetting" in abroad:
+            if "forgetting" in signs_here:
                 what = "tells a model, in another language, to forget what it was told"
-                yield Phrase(what, "critical" if {"send", "away"} <= abroad else "high", first, last)
+                yield Phrase(what, "critical" if {"send", "away"} <= signs_here else "high", first, last)
             elif (
                 "readers" not in given
-                and abroad
+                and signs_here
                 and "secretfile" in signs[index]
                 and not near.isdisjoint(_LED_AWAY)
-                and not ("spare" in abroad and abroad.isdisjoint(_SENT))
+                and not ("spare" in signs_here and signs_here.isdisjoint(_SENT))
             ):
                 yield Phrase("has a model take what holds secrets, in another language", "critical", first, last)
-            elif "model" in given and "still" in abroad:
+            elif "model" in given and "still" in signs_here:
                 yield Phrase("hides something from the user, in another language", "high", first, last)
             elif "readers" not in given and (
-                ({"send", "away"} <= abroad and ("still" in near or "private" in signs[index] or "model" in given))
-                or ("away" in abroad and "still" in near)
+                ({"send", "away"} <= signs_here and ("still" in near or "private" in signs[index] or "model" in given))
+                or ("away" in signs_here and "still" in near)
             ):
                 yield Phrase("sends something away, in another language", "high", first, last)
             del text
@@ -300,21 +300,21 @@ def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
 
 def _foreign_signs(text: str) -> set[str]:
     """Return the signs of a sentence of another language than English; none where nothing tells the language."""
-    said = _AWAY.sub(" ", text)[:_LONGEST]
-    most, language = len(_ENGLISH.findall(said[:400])), None
+    bare = _AWAY.sub(" ", text)[:_LONGEST]
+    most, language = len(_ENGLISH.findall(bare[:400])), None
     for one in _rules().language:
-        marks = len(one.mark.findall(said[:400]))
+        marks = len(one.mark.findall(bare[:400]))
         if marks > most:
             most, language = marks, one
     if language is None:
         return set()
     signs = (
-        ("forgetting", _forgetting(language).search(said) is not None),
-        ("still", most > 1 and language.still.search(said) is not None),
-        ("send", most > 1 and language.send.search(said) is not None),
-        ("away", most > 1 and said != text),
+        ("forgetting", _forgetting(language).search(bare) is not None),
+        ("still", most > 1 and language.still.search(bare) is not None),
+        ("send", most > 1 and language.send.search(bare) is not None),
+        ("away", most > 1 and bare != text),
         ("foreign", most > 1),
-        ("spare", language.spare.search(said) is not None),
+        ("spare", language.spare.search(bare) is not None),
     )
     return {name for name, seen in signs if seen}
 
@@ -327,12 +327,12 @@ def tool_faults(text: str, own_name: str, other_names: frozenset[str]) -> list[t
         faults.append(("high", "holds characters that readers do not see"))
     phrases = orders_in(text.split("\n"), TO_A_MODEL)
     faults += [("high" if phrase.severity == "medium" else phrase.severity, phrase.what) for phrase in phrases]
-    said = plain(text)
+    plain_text = plain(text)
     sentences = [part for block in _BLOCK.split(text) for part in _END.split(plain(block))]
     faults += [(rule.severity, rule.what) for rule in _rules().tool if any(map(rule.pattern.search, sentences))]
     others = "|".join(re.escape(plain(name)) for name in other_names - {own_name} if name)
     against = r"\b(?:instead of|rather than|do not use|don't use|never use|never call|replaces?|supersedes?|ignore)\b"
-    if others and re.search(rf"{against}.{{0,40}}\b(?:{others})\b", said):
+    if others and re.search(rf"{against}.{{0,40}}\b(?:{others})\b", plain_text):
         faults.append(("high", "speaks against another tool of the server"))
     return sorted(faults, key=lambda fault: SEVERITIES.index(fault[0]))
 
@@ -359,7 +359,7 @@ class Prose:
             if left < 0 and not unread:
                 unread = True
                 text = "The texts are more than is read: this file and longer ones can hold anything."
-                findings.append(found("other", "medium", source.place(), text, source.path))
+                findings.append(new_finding("other", "medium", source.place(), text, source.path))
             if left >= 0:
                 findings += _findings_in(source, audience_of(source, skill_type))
                 if is_skill and is_document(source):
@@ -386,7 +386,7 @@ def _findings_in(source: SourceFile, audience: frozenset[str]) -> Iterator[Findi
     pieces = list(_pieces(source.lines, is_data=is_data))
     for phrase in orders_in([piece for _, piece in pieces], audience):
         place = source.place(pieces[phrase.first][0], pieces[phrase.last][0])
-        yield found("prompt_injection", phrase.severity, place, f"The text {phrase.what}.", source.path)
+        yield new_finding("prompt_injection", phrase.severity, place, f"The text {phrase.what}.", source.path)
 
 
 def _pieces(lines: Sequence[str], *, is_data: bool) -> Iterator[tuple[int, str]]:
@@ -414,11 +414,11 @@ def _comments(source: SourceFile) -> Iterator[Finding]:
         for phrase in phrases:
             place = source.place(start + phrase.first, start + phrase.last)
             text = f"An HTML comment that readers do not see {phrase.what}."
-            yield found("prompt_injection", covert(phrase.severity), place, text, source.path)
+            yield new_finding("prompt_injection", covert(phrase.severity), place, text, source.path)
         if not phrases and _SPEAKS_TO_MODEL.search(match[1].casefold()):
             place = source.place(start, start + len(lines) - 1)
             text = "An HTML comment that readers do not see addresses the model."
-            yield found("prompt_injection", "medium", place, text, source.path)
+            yield new_finding("prompt_injection", "medium", place, text, source.path)
 
 
 def _unseen(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
@@ -429,21 +429,23 @@ def _unseen(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
         bare = _FLAG.sub("", line)
         unseen = set(_UNSEEN.findall(bare))
         place = source.place(number)
-        said = "".join(chr(ord(c) - _TAG_BASE) for c in bare if ord(c) >= _TAG_BASE)
-        if len(set(said)) > _FEW_TAGS:
-            phrase = next(orders_in([said], HIDDEN), None)
+        hidden_text = "".join(chr(ord(c) - _TAG_BASE) for c in bare if ord(c) >= _TAG_BASE)
+        if len(set(hidden_text)) > _FEW_TAGS:
+            phrase = next(orders_in([hidden_text], HIDDEN), None)
             severity = covert(phrase.severity if phrase is not None else "high")
-            yield found("prompt_injection", severity, place, "Unicode tag characters spell out text.", source.path)
+            yield new_finding(
+                "prompt_injection", severity, place, "Unicode tag characters spell out text.", source.path
+            )
         elif unseen & _BIDI:
             text = "Bidirectional controls show this line in another order than it is read in."
             severe = in_code or is_for_agents(source)
-            yield found("other", "high" if severe else "medium", place, text, source.path)
+            yield new_finding("other", "high" if severe else "medium", place, text, source.path)
         elif (count := len(_BLANKS.findall(bare))) > _FEW_UNSEEN:
             severity = "high" if count >= _MANY_UNSEEN else "medium"
-            yield found("other", severity, place, "Invisible characters stand in this line.", source.path)
+            yield new_finding("other", severity, place, "Invisible characters stand in this line.", source.path)
         elif _IMITATING.search(bare):
             text = "Letters of another alphabet imitate those of a name in this line."
-            yield found("other", "high", place, text, source.path)
+            yield new_finding("other", "high", place, text, source.path)
 
 
 def _out_of_sight(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
@@ -453,12 +455,14 @@ def _out_of_sight(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
         for what, text in _concealed(line[:_LINE], rotated=rotated, in_code=in_code):
             phrase = next(orders_in(text.split("\n"), HIDDEN), None)
             if phrase is not None:
-                said = f"{what.capitalize()}, which readers do not see, {phrase.what}."
-                yield found("prompt_injection", covert(phrase.severity), source.place(number), said, source.path)
+                message = f"{what.capitalize()}, which readers do not see, {phrase.what}."
+                yield new_finding(
+                    "prompt_injection", covert(phrase.severity), source.place(number), message, source.path
+                )
                 break
             if _SPEAKS_TO_MODEL.search(text.casefold()):
-                said = f"{what.capitalize()}, which readers do not see, addresses the model."
-                yield found("prompt_injection", "high", source.place(number), said, source.path)
+                message = f"{what.capitalize()}, which readers do not see, addresses the model."
+                yield new_finding("prompt_injection", "high", source.place(number), message, source.path)
                 break
 
 
@@ -498,9 +502,9 @@ def _links(source: SourceFile) -> Iterator[Finding]:
             host = host_of(match[1])
             if _SLOT.search(match[1].partition("?")[2]) and not _PICTURES.search(host):
                 text = f"Showing this image sends text that the model fills in to {printable(host)}."
-                yield found("secrets_exposure", "high", place, text, match[1])
+                yield new_finding("secrets_exposure", "high", place, text, match[1])
         if _ACTIVE.search(line):
-            yield found("other", "high", place, "A link runs code when it is opened.", source.path)
+            yield new_finding("other", "high", place, "A link runs code when it is opened.", source.path)
 
 
 def host_of(url: str) -> str:

@@ -127,7 +127,7 @@ def merged(reports: Iterable[Report]) -> Report:
     )
 
 
-def found(category: Category, severity: Severity, place: str, description: str, target: str) -> Finding:
+def new_finding(category: Category, severity: Severity, place: str, description: str, target: str) -> Finding:
     """Return a finding without an id and CVEs yet, its texts cut to the limits of SPEC 5."""
     return Finding(
         id="",

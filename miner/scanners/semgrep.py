@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, cast
 from miner.scanners.commands import shown, uses_of_command, words_of
 from miner.scanners.engine import Match, run
 from miner.scanners.prose import READERS, audience_of, decoded_texts, host_of
-from miner.scanners.scanner import Bundle, Report, Target, Tool, Use, found
+from miner.scanners.scanner import Bundle, Report, Target, Tool, Use, new_finding
 from miner.scanners.source import KIB, SourceFile, is_document, read_object
 from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Category, Finding, Severity
@@ -59,7 +59,7 @@ class Semgrep:
         findings = [*beyond, *_findings(matches, in_library=is_library(bundle))]
         for source in {target.source.path: target.source for target in unread}.values():
             text = "The file is beyond what the engine reads: the rest can hold anything."
-            findings.append(found("other", "medium", source.place(), text, source.path))
+            findings.append(new_finding("other", "medium", source.place(), text, source.path))
         commands = [match for match in matches if match.rule.startswith("command.") and match.target.runs]
         return Report(
             findings=tuple(findings),
@@ -108,7 +108,7 @@ def is_trusted(source: SourceFile, bundle: Bundle) -> bool:
 
 def _beyond(source: SourceFile) -> Finding:
     text = f"Minified, or more than is read of one bundle: {source.path[:200]} is the first such file."
-    return found("other", "medium", source.place(), text, source.path)
+    return new_finding("other", "medium", source.place(), text, source.path)
 
 
 def _findings(matches: Iterable[Match], *, in_library: bool) -> Iterator[Finding]:
@@ -131,7 +131,7 @@ def _findings(matches: Iterable[Match], *, in_library: bool) -> Iterator[Finding
         target = _url(match) or match.target.source.path
         if severity == "medium" and category != "secrets_exposure" and in_library:
             severity = "low"
-        yield found(cast("Category", category), cast("Severity", severity), match.place, match.message, target)
+        yield new_finding(cast("Category", category), cast("Severity", severity), match.place, match.message, target)
 
 
 def _is_whole_key(match: Match) -> bool:

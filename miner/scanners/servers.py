@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from miner.scanners.prose import TO_A_MODEL, orders_in, tool_faults
-from miner.scanners.scanner import Bundle, Report, Tool, found
+from miner.scanners.scanner import Bundle, Report, Tool, new_finding
 from miner.scanners.source import SourceFile, line_of, objects, read_object, string
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
@@ -60,12 +60,14 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
             declared = tools_of_manifest(manifest)
             of_code = [tool for tool in offered if bundle.part_of(tool.source.path) is part]
             if declared is None:
-                findings.append(found("other", "medium", manifest.place(), "The manifest is not readable JSON.", path))
+                findings.append(
+                    new_finding("other", "medium", manifest.place(), "The manifest is not readable JSON.", path)
+                )
                 unread = True
                 continue
             if len(declared) > MAX_TOOLS:
                 text = f"Only the first {MAX_TOOLS} tools of the manifest are read."
-                findings.append(found("other", "medium", manifest.place(), text, path))
+                findings.append(new_finding("other", "medium", manifest.place(), text, path))
                 unread = True
             findings += _poisoned([*declared, *of_code])
             findings += _twice(declared)
@@ -82,17 +84,17 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
 def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
     """Yield one finding for each tool whose description is more than one: its worst fault, where it is said first."""
     names = frozenset(tool.name for tool in tools)
-    said: set[tuple[str, str]] = set()
+    known_texts: set[tuple[str, str]] = set()
     for tool in tools:
-        if tool.texts and (tool.name, tool.texts[0]) in said:
+        if tool.texts and (tool.name, tool.texts[0]) in known_texts:
             continue
-        said |= {(tool.name, text) for text in tool.texts}
+        known_texts |= {(tool.name, text) for text in tool.texts}
         faults = [fault for text in tool.texts for fault in tool_faults(text, tool.name, names)[:1]]
         if faults:
             severity, what = faults[0]
             text = f"The description of tool `{printable(tool.name, 80)}` {what}."
             place = tool.source.place(tool.text_line)
-            yield found("tool_poisoning", severity, place, text, tool.name or tool.source.path)
+            yield new_finding("tool_poisoning", severity, place, text, tool.name or tool.source.path)
 
 
 def _orders_in_code(source: SourceFile, described: set[int]) -> Iterator[Finding]:
@@ -107,7 +109,7 @@ def _orders_in_code(source: SourceFile, described: set[int]) -> Iterator[Finding
         phrase = next((one for text in texts for one in orders_in([text], TO_A_MODEL)), None)
         if phrase is not None and phrase.severity in ("high", "critical"):
             text = f"A text of the server {phrase.what}."
-            yield found("prompt_injection", phrase.severity, source.place(number), text, source.path)
+            yield new_finding("prompt_injection", phrase.severity, source.place(number), text, source.path)
 
 
 def _twice(declared: Sequence[Tool]) -> Iterator[Finding]:
@@ -116,7 +118,7 @@ def _twice(declared: Sequence[Tool]) -> Iterator[Finding]:
     for tool in declared:
         if tool.name in names:
             text = "The manifest declares another tool of this name."
-            yield found("tool_poisoning", "high", tool.source.place(tool.line), text, tool.name)
+            yield new_finding("tool_poisoning", "high", tool.source.place(tool.line), text, tool.name)
         names.add(tool.name)
 
 
@@ -126,12 +128,12 @@ def _disagreement(declared: Sequence[Tool], offered: Sequence[Tool]) -> Iterator
         place = tool.source.place(tool.line)
         if tool.name not in texts:
             text = "The server offers a tool that its manifest does not declare."
-            yield found("tool_poisoning", "high", place, text, tool.name)
+            yield new_finding("tool_poisoning", "high", place, text, tool.name)
         elif tool.texts[0] and tool.texts[0] not in texts[tool.name]:
             text = "The server describes a tool in other words than its manifest."
-            yield found("tool_poisoning", "medium", place, text, tool.name)
+            yield new_finding("tool_poisoning", "medium", place, text, tool.name)
     names = {tool.name for tool in offered}
     for tool in declared if "" not in names else ():
         if tool.name not in names:
             text = "The manifest declares a tool that the server does not have."
-            yield found("other", "low", tool.source.place(tool.line), text, tool.name)
+            yield new_finding("other", "low", tool.source.place(tool.line), text, tool.name)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from miner.scanners.prose import READERS, audience_of
-from miner.scanners.scanner import Bundle, Part, Report, Target, found
+from miner.scanners.scanner import Bundle, Part, Report, Target, new_finding
 from miner.scanners.source import SourceFile, is_document, line_of, read_object, rules_as
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Category, Finding, Severity
@@ -76,7 +76,7 @@ class Settings:
         findings: list[Finding] = []
         for source in bundle.sources.values():
             if source.suffix in _SUFFIXES or source.name.lower() in _NAMES or source.name.startswith("."):
-                findings += _told(source, sorted(_grants(source)))
+                findings += _findings_of(source, sorted(_grants(source)))
         return Report(findings=tuple(findings))
 
 
@@ -169,7 +169,7 @@ class _Grant(NamedTuple):
     severity: Severity
 
 
-def _told(source: SourceFile, grants: list[_Grant]) -> Iterator[Finding]:
+def _findings_of(source: SourceFile, grants: list[_Grant]) -> Iterator[Finding]:
     """Yield a finding for each block of lines that grants one thing; what is within another is told with it."""
     blocks: list[_Grant] = []
     for grant in grants:
@@ -186,7 +186,7 @@ def _told(source: SourceFile, grants: list[_Grant]) -> Iterator[Finding]:
     category: Category = "transitive_risk" if source.name == COMPOSITION else "excessive_capability"
     for block in blocks[:_MOST]:
         place = source.place(block.first, block.last)
-        yield found(category, block.severity, place, f"{block.what}.", source.path)
+        yield new_finding(category, block.severity, place, f"{block.what}.", source.path)
 
 
 def _grants(source: SourceFile) -> Iterator[_Grant]:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from miner.scanners.packages import names_packages
-from miner.scanners.scanner import Bundle, Report, found
+from miner.scanners.scanner import Bundle, Report, new_finding
 from miner.scanners.source import MAX_TEXT, SourceFile, rules_of
 
 _PROGRAM: Final = "a compiled program or library"
@@ -47,14 +47,14 @@ class Unread:
                 of_language[language].append(source)
             elif reason := _reason(source):
                 alone.append((source, reason))
-        told = []
+        named = []
         for language, some in sorted(of_language.items()):
             text = f"{len(some)} files are {language}, which is not read: what they do is not known. This is the first."
-            told.append((some[0], text))
-        told += [(source, f"The file {reason}: it is unread.") for source, reason in alone[:_NAMED]]
+            named.append((some[0], text))
+        named += [(source, f"The file {reason}: it is unread.") for source, reason in alone[:_NAMED]]
         text = f"{len(alone) - _NAMED} more files are unread, this one first."
-        told += [(source, text) for source, _ in alone[_NAMED : _NAMED + 1]]
-        findings = tuple(found("other", "medium", one.place(), text, one.path) for one, text in told)
+        named += [(source, text) for source, _ in alone[_NAMED : _NAMED + 1]]
+        findings = tuple(new_finding("other", "medium", one.place(), text, one.path) for one, text in named)
         return Report(findings=findings, unread=bool(findings))
 
 

@@ -24,11 +24,11 @@ async def check_at(
     *sections: Section,
     types: tuple[SkillType, ...] = (),
     pace: Pace = AT_ONCE,
-    told: Callable[[str], None] = lambda _: None,
+    report_end: Callable[[str], None] = lambda _: None,
 ) -> Report:
     tools = Tools(VALIDATOR, Here(), SystemClock(), SeededRandom("check"))
     options = Options(types, sections or tuple(Section), pace)
-    return await check_miner(Target(hotkey, axon, public=False), options, tools, told)
+    return await check_miner(Target(hotkey, axon, public=False), options, tools, report_end)
 
 
 async def check(

@@ -205,7 +205,7 @@ async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> No
             Section.ANSWERS,
             Section.WINDOWS,
             types=(SkillType.RAG_KNOWLEDGE,),
-            told=names.append,
+            report_end=names.append,
         )
     assert fault_lines(report) == []
     assert [one.reason for one in report.outcomes] == [Reason.ACCEPTED] * 6

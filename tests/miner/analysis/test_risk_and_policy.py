@@ -4,19 +4,21 @@ from hypothesis import strategies as st
 
 from miner.analysis import rules_for
 from miner.scanners.prose import host_of
-from miner.scanners.scanner import Use, found
+from miner.scanners.scanner import Use, new_finding
 from validator.protocol.findings import SEVERITIES, risk_of, verdict_of
 from validator.protocol.sssa import Category, Finding, Severity
 
 CATEGORIES: tuple[Category, ...] = ("other", "dependency_cve", "tool_poisoning", "canary_match", "transitive_risk")
 FINDINGS = st.lists(
-    st.builds(lambda c, s: found(c, s, "a#L1-L1", "", "a"), st.sampled_from(CATEGORIES), st.sampled_from(SEVERITIES)),
+    st.builds(
+        lambda c, s: new_finding(c, s, "a#L1-L1", "", "a"), st.sampled_from(CATEGORIES), st.sampled_from(SEVERITIES)
+    ),
     max_size=60,
 )
 
 
 def some(severity: Severity, count: int = 1, category: Category = "other") -> list[Finding]:
-    return [found(category, severity, "a#L1-L1", "", "a")] * count
+    return [new_finding(category, severity, "a#L1-L1", "", "a")] * count
 
 
 @pytest.mark.parametrize(
@@ -72,21 +74,21 @@ def test_patterns_of_severe_findings_are_denied() -> None:
         Use("subprocess", "a#L2-L2", "sh"),
         Use("subprocess", "a#L3-L3", "ls"),
     ]
-    by_url = found("other", "high", "b#L1-L1", "", "https://c.invalid/x")
-    by_place = found("other", "critical", "a#L2-L2", "", "a")
-    mild = found("other", "medium", "a#L3-L3", "", "a")
+    by_url = new_finding("other", "high", "b#L1-L1", "", "https://c.invalid/x")
+    by_place = new_finding("other", "critical", "a#L2-L2", "", "a")
+    mild = new_finding("other", "medium", "a#L3-L3", "", "a")
     denied = rules(uses, [by_url, by_place, mild])
     assert {("network", "deny", "c.invalid"), ("process", "deny", "sh"), ("process", "allow", "ls")} <= denied
 
 
 def test_one_bad_use_condemns_a_pattern() -> None:
     uses = [Use("subprocess", "a#L1-L1", "sh"), Use("subprocess", "a#L2-L2", "sh")]
-    denied = rules(uses, [found("other", "high", "a#L2-L2", "", "a")])
+    denied = rules(uses, [new_finding("other", "high", "a#L2-L2", "", "a")])
     assert {r for r in denied if r[0] == "process"} == {("process", "deny", "sh"), ("process", "deny", "*")}
 
 
 def test_variables_are_denied_where_secrets_leak() -> None:
-    leak = found("secrets_exposure", "critical", "b#L9-L9", "", "https://c.invalid")
+    leak = new_finding("secrets_exposure", "critical", "b#L9-L9", "", "https://c.invalid")
     assert ("environment", "deny", "TOKEN") in rules([Use("env_read", "a#L1-L1", "TOKEN")], [leak])
 
 
