@@ -141,7 +141,7 @@ def test_hosts_and_guards_of_faults_and_of_their_company_are_drawn_from_an_owner
         (
             shape_of(),
             'door_code = ["@a@"]\na = ["@+b@@+b@@+b@@+b@"]\nb = ["@+c@@+c@@+c@@+c@@+c@@+c@"]\nc = ["@mixed:4000@"]\n',
-            "comes to more than 65536 characters",
+            "has more than 65536 characters",
         ),
         ("+" * 300_000, LISTS, "is larger than 256 KiB"),
     ],
