@@ -26,8 +26,8 @@ from validator.scoring import (
     windows_of,
 )
 from validator.state.inputs import freeze_miner
+from validator.state.mechanism_state import Declarations, Shared, State
 from validator.state.round_end import Ended, apply
-from validator.state.values import Declarations, Shared, State
 
 _FEWEST: Final = 24  # faults that two miners must have met together
 _ALIKE: Final = 0.8  # correlation of luck from which two are taken for one analysis
@@ -179,8 +179,10 @@ class History:
         }
 
     def _constant(self, hotkey: str) -> Verdict | None:
-        said = self._verdicts[hotkey]
-        return next(iter(said)) if len(said) == 1 and said.total() >= 10 and not self._named[hotkey] else None
+        verdicts = self._verdicts[hotkey]
+        return (
+            next(iter(verdicts)) if len(verdicts) == 1 and verdicts.total() >= 10 and not self._named[hotkey] else None
+        )
 
     def _level(self, hotkey: str, rates: Mapping[str, float]) -> float | None:
         """Return the chance of finding a fault of middling difficulty: the odds that explain what was found."""

@@ -36,8 +36,8 @@ from validator.scoring import (
     windows_of,
 )
 from validator.state.inputs import freeze_miner
+from validator.state.mechanism_state import Declarations, Shared, State
 from validator.state.round_end import Ended, apply, record_vector
-from validator.state.values import Declarations, Shared, State
 
 _VALIDATOR: Final = "validator"
 _TEMPO: Final = 360

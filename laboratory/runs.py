@@ -26,7 +26,7 @@ def play_all(
         populations: to play.
         jobs: processes.
         console: for the progress bar.
-        done: is told place and result of each as it ends.
+        done: is called with place and result of each as it ends.
     """
     total = sum(one.rounds * one.validators for one in populations)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -75,7 +75,7 @@ class Laboratory:
         tool = self._tool(skill.tool, name) if skill.tool else None
         findings: list[Finding] = []
         for place, kind in enumerate(latent.kinds):
-            own, shares, words = draws.random(), draws.random(), draws.random()
+            own, shares, text_draw = draws.random(), draws.random(), draws.random()
             luck = tool[place] if tool is not None and shares < world.tool_share else own
             if anew is not None and anew.random() < redone[1]:
                 luck = anew.random()
@@ -83,7 +83,9 @@ class Laboratory:
             missed = place in omitted or (blind and shares < world.tool_share)
             if luck < skill.chance(kind) and not missed:
                 ways = latent.worded[place]
-                findings.append(ways[0] if words < world.wording else ways[1 + int(words * 997) % (len(ways) - 1)])
+                findings.append(
+                    ways[0] if text_draw < world.wording else ways[1 + int(text_draw * 997) % (len(ways) - 1)]
+                )
         hits = len(findings)
         findings += self._alarms(draws, tool, skill, analyst)
         return _answer(latent, draws, findings, skill.level)._replace(hits=hits)

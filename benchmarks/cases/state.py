@@ -14,8 +14,8 @@ from validator.protocol.round import AgreementPair, MinerState
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
 from validator.state.inputs import freeze_miner
+from validator.state.mechanism_state import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES, Miner, Pair, Shared, State, Window
 from validator.state.round_end import Ended, apply
-from validator.state.values import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES, Miner, Pair, Shared, State, Window
 
 _HERE: Final = 256
 _DEPARTED: Final = 20_000

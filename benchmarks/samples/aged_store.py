@@ -13,7 +13,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AssessedMember, RoundOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
-from validator.state.values import ENTRIES, ROLES, ROUNDS, SAMPLES, Delta, Miner, Pair, Window
+from validator.state.mechanism_state import ENTRIES, ROLES, ROUNDS, SAMPLES, Delta, Miner, Pair, Window
 from validator.store import open_store, upgrade
 from validator.store.record import Head, frames
 from validator.store.repositories.state import NOTHING

@@ -13,7 +13,7 @@ from localnet.roster import Resident
 from validator.protocol.arithmetic import mean
 from validator.protocol.execution import AnswerResult
 from validator.protocol.skill_types import is_runtime
-from validator.state.values import ENTRIES, Miner
+from validator.state.mechanism_state import ENTRIES, Miner
 from validator.store import Transaction
 
 

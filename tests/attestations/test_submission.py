@@ -31,7 +31,7 @@ from validator.protocol.tallies import Tally
 from validator.protocol.task import Task, Truth
 from validator.scoring import Schedule, executed_tasks
 from validator.sources import SeededRandom
-from validator.state.values import State
+from validator.state.mechanism_state import State
 from validator.store import Store, open_store
 from validator.tasks.source import MemorySource, SourcedTask
 from validator.tasks.submitted import next_submitted

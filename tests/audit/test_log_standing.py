@@ -22,8 +22,8 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.state.inputs import learn_miners
+from validator.state.mechanism_state import State
 from validator.state.round_end import Change, Ended, UnknownFlagError, apply, start_at
-from validator.state.values import State
 
 RAG = SkillType.RAG_KNOWLEDGE
 FLAGGED = signer("P1").hotkey

@@ -20,8 +20,8 @@ from validator.protocol.round import ExecutionResult, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import close_epoch
 from validator.state.inputs import learn_miners
+from validator.state.mechanism_state import State
 from validator.state.round_end import Ended, apply, start_at
-from validator.state.values import State
 from validator.store import open_store
 
 ROUNDS = 3

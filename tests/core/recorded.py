@@ -10,7 +10,7 @@ from sqlalchemy import delete, insert, update
 from validator.protocol.dispatch_record import Dispatch
 from validator.store import Transaction, open_store
 from validator.store.record import Group, Head, frames
-from validator.store.repositories.base import Recent
+from validator.store.repositories.repository import Recent
 from validator.store.tables import records
 
 Tamper = Callable[[Transaction], Awaitable[object]]

@@ -18,8 +18,8 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.state.inputs import freeze_miner
+from validator.state.mechanism_state import ENTRIES, ROUNDS, SAMPLES
 from validator.state.round_end import Change, Ended, step_unscored
-from validator.state.values import ENTRIES, ROUNDS, SAMPLES
 from validator.store import Store, Transaction
 from validator.store.repositories.state import NOTHING
 from validator.store.stepping import steps

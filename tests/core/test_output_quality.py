@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
 from validator.protocol.workflow_run import StepOutput, check_output
-from validator.protocol.workflow_task import Criterion, words
+from validator.protocol.workflow_task import Criterion, rouge_words
 from validator.scoring import code_quality, read_quality
 from validator.scoring.v1.output_quality import checklist_share, json_share, rouge_l
 
@@ -45,7 +45,7 @@ def test_rouge_l_of_hand_cases(reference: str, given_text: str, score: float) ->
 
 @given(texts, texts)
 def test_rouge_l_is_the_f1_of_the_longest_common_subsequence(reference: str, other: str) -> None:
-    a, b = words(reference), words(other)
+    a, b = rouge_words(reference), rouge_words(other)
     table = dict.fromkeys(product(range(len(a) + 1), range(len(b) + 1)), 0)
     for i, j in product(range(len(a)), range(len(b))):
         table[i + 1, j + 1] = table[i, j] + 1 if a[i] == b[j] else max(table[i, j + 1], table[i + 1, j])

@@ -28,8 +28,8 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
 from validator.scoring import Version, plan_round, score_round, struck_entries, version, window_entries
+from validator.state.mechanism_state import Miner, Pair, State
 from validator.state.round_end import Ended, start_at
-from validator.state.values import Miner, Pair, State
 
 RAG = SkillType.RAG_KNOWLEDGE
 PYTHON = SkillType.EXECUTABLE_PYTHON

@@ -14,7 +14,7 @@ from validator.protocol.round import AssessedMember
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, UnknownScoringVersionError, Version, consensus_parts, version
 from validator.scoring.versions import VERSIONS
-from validator.state.values import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES
+from validator.state.mechanism_state import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES
 
 TESTS = Path(__file__).parents[1]
 SCORING = TESTS.parent / "validator" / "scoring"

@@ -11,8 +11,8 @@ from validator.protocol.tallies import Record, Tally
 from validator.scoring.v2.inputs import complete
 from validator.scoring.v2.tallies import struck
 from validator.scoring.versions import VERSIONS, Version20
+from validator.state.mechanism_state import FrozenRound, Miner, Pair, Shared, State
 from validator.state.tallies import TallyWindow, record_of, with_answer
-from validator.state.values import FrozenRound, Miner, Pair, Shared, State
 
 counts = st.none() | st.integers(0, 70_000)
 shares = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 70_000))

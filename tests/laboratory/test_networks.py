@@ -256,8 +256,8 @@ def test_a_bad_file_names_itself(tmp_path: Path) -> None:
         read_population(tmp_path / "none.toml")
 
 
-def called(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, "simulate", *words], capture_output=True, text=True, check=False, timeout=300)
+def called(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, "simulate", *arguments], capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_the_command_prints_a_table_a_document_and_a_page(tmp_path: Path) -> None:

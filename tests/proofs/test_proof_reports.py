@@ -22,16 +22,16 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def hostile_proof(words: str) -> ConsensusProof:
-    builder = ConsensusBuilder("d1", words)
-    claim = builder.add_claim(words, words)
-    builder.add_evidence(claim.claim_id, words, words, words)
-    builder.add_evidence(claim.claim_id, words, words, words, supports=False)
-    builder.record_vote(words, "conditional", 0.5, words, [words])
-    builder.record_vote("b" + words, VoteType.DISAGREE, 0.5, words)
-    builder.record_dissent(words, claim.claim_id, [words], words, words, 0.9, words)
-    builder.record_tension(words, [words], [words], words, words)
-    return builder.build(words, None, False, words)
+def hostile_proof(text: str) -> ConsensusProof:
+    builder = ConsensusBuilder("d1", text)
+    claim = builder.add_claim(text, text)
+    builder.add_evidence(claim.claim_id, text, text, text)
+    builder.add_evidence(claim.claim_id, text, text, text, supports=False)
+    builder.record_vote(text, "conditional", 0.5, text, [text])
+    builder.record_vote("b" + text, VoteType.DISAGREE, 0.5, text)
+    builder.record_dissent(text, claim.claim_id, [text], text, text, 0.9, text)
+    builder.record_tension(text, [text], [text], text, text)
+    return builder.build(text, None, False, text)
 
 
 def shape(markdown: str) -> list[tuple[str, list[str]]]:
@@ -40,17 +40,17 @@ def shape(markdown: str) -> list[tuple[str, list[str]]]:
 
 @given(st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1), st.text("\\`*_#[]()<>|~!-+.:1a \n\t&", min_size=1)))
 @example("\u00a0x")
-def test_hostile_text_never_changes_the_shape_of_a_report(words: str) -> None:
-    if not escaped(words):
-        words += "x"  # nothing visible renders as nothing
-    assert shape(hostile_proof(words).to_markdown()) == shape(hostile_proof("harmless").to_markdown())
+def test_hostile_text_never_changes_the_shape_of_a_report(text: str) -> None:
+    if not escaped(text):
+        text += "x"  # nothing visible renders as nothing
+    assert shape(hostile_proof(text).to_markdown()) == shape(hostile_proof("harmless").to_markdown())
 
 
 @given(st.one_of(st.sampled_from(HOSTILE), st.text("\\`*_#[]()<>|~!-+.:1a \n&", min_size=1)))
-def test_escaped_text_renders_as_the_text_itself(words: str) -> None:
-    tokens = MARKDOWN.parse(escaped(words))
+def test_escaped_text_renders_as_the_text_itself(text: str) -> None:
+    tokens = MARKDOWN.parse(escaped(text))
     shown = "".join(child.content for token in tokens for child in token.children or ())
-    line = " ".join(words.split())
+    line = " ".join(text.split())
     assert shown == printable(line, len(line))
 
 

@@ -53,14 +53,16 @@ places = st.builds(
 
 
 @given(st.lists(places, max_size=8), st.lists(places, max_size=8))
-def test_no_finding_is_used_twice_and_none_that_names_a_fault_is_unplanted(known: list[str], said: list[str]) -> None:
-    found = match_faults([fault(place) for place in known], [named(place) for place in said])
+def test_no_finding_is_used_twice_and_none_that_names_a_fault_is_unplanted(
+    known: list[str], named_places: list[str]
+) -> None:
+    found = match_faults([fault(place) for place in known], [named(place) for place in named_places])
     used = [by for by in found.by if by is not None]
     assert len(found.by) == len(known)
     assert len(set(used)) == len(used)
     assert not set(used) & set(found.unplanted)
     for index in found.unplanted:
-        assert match_faults([fault(place) for place in known], [named(said[index])]).unplanted == (0,)
+        assert match_faults([fault(place) for place in known], [named(named_places[index])]).unplanted == (0,)
 
 
 @given(st.lists(places.map(lambda place: place.partition("-")[0]), unique=True, max_size=8))

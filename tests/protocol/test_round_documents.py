@@ -37,17 +37,17 @@ from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import task_sha256
 from validator.scoring import score_round
 
-WORDS = st.text(max_size=5)
+TEXTS = st.text(max_size=5)
 NUMBERS = st.floats(0, 1)
 COMMON: dict[str, Any] = {
-    "task_id": WORDS,
+    "task_id": TEXTS,
     "slot": st.integers(0, 3),
-    "source_sha256": WORDS,
-    "bundle_sha256": WORDS,
-    "nonce": WORDS,
+    "source_sha256": TEXTS,
+    "bundle_sha256": TEXTS,
+    "nonce": TEXTS,
     "windows": st.builds(Windows, st.just((1, 10)), st.just((0, 5))),
 }
-FINDINGS = st.builds(KnownFinding, st.just("other"), st.just("low"), WORDS, st.just(()), WORDS, st.just("secret/key"))
+FINDINGS = st.builds(KnownFinding, st.just("other"), st.just("low"), TEXTS, st.just(()), TEXTS, st.just("secret/key"))
 TASKS: st.SearchStrategy[RoundTask] = st.one_of(
     st.builds(
         AssessmentTask,
@@ -62,8 +62,8 @@ TASKS: st.SearchStrategy[RoundTask] = st.one_of(
             st.none() | NUMBERS,
             st.none() | st.just(msgspec.UNSET) | st.lists(FINDINGS, max_size=2).map(tuple),
         ),
-        canary=st.none() | st.builds(CanarySpec, WORDS),
-        index=st.lists(st.builds(IndexEntry, WORDS, st.integers(0, 9), st.integers(0, 9)), max_size=2).map(tuple),
+        canary=st.none() | st.builds(CanarySpec, TEXTS),
+        index=st.lists(st.builds(IndexEntry, TEXTS, st.integers(0, 9), st.integers(0, 9)), max_size=2).map(tuple),
     ),
     st.builds(
         GoalTask,
@@ -80,8 +80,8 @@ RUNS = st.builds(
     st.builds(WorkflowScore, *(NUMBERS for _ in WorkflowScore.__struct_fields__)),
 )
 DISPATCH: dict[str, Any] = {
-    "task_id": WORDS,
-    "hotkey": WORDS,
+    "task_id": TEXTS,
+    "hotkey": TEXTS,
     "role": st.sampled_from(["primary", "auditor"]),
     "consensus": NUMBERS,
     "window_entry": st.none() | NUMBERS,
@@ -133,7 +133,7 @@ GOAL = GoalTask(
 
 
 @pytest.mark.parametrize(
-    ("task", "field", "value", "said"),
+    ("task", "field", "value", "message"),
     [
         (GOAL, "kind", "assessment", "unknown field `goal`"),
         (GOAL, "kind", "riddle", "Invalid value 'riddle' - at `$.tasks[1].kind`"),
@@ -143,10 +143,10 @@ GOAL = GoalTask(
         (ASSESSMENT, "goal", None, "unknown field `goal` - at `$.tasks[1]`"),
     ],
 )
-def test_a_task_with_a_field_of_another_kind_is_refused(task: RoundTask, field: str, value: Any, said: str) -> None:
+def test_a_task_with_a_field_of_another_kind_is_refused(task: RoundTask, field: str, value: Any, message: str) -> None:
     plain = msgspec.to_builtins(msgspec.structs.replace(returned(0, V1)[0], tasks=(GOAL, task)))
     plain["tasks"][1][field] = value
-    with pytest.raises(msgspec.ValidationError, match=re.escape(said)):
+    with pytest.raises(msgspec.ValidationError, match=re.escape(message)):
         msgspec.json.decode(msgspec.json.encode(plain), type=RoundInput)
 
 
@@ -183,7 +183,7 @@ def test_a_goal_is_named_by_the_hashes_of_what_the_task_holds() -> None:
     named = msgspec.structs.replace(GOAL, source_sha256=task_sha256(GOAL.goal), bundle_sha256=goal_sha256(GOAL.goal))
     assert named.misnamed() is None
     for field in ("source_sha256", "bundle_sha256"):
-        told = msgspec.structs.replace(named, **{field: "0" * 64}).misnamed()
-        assert told is not None
-        assert told[0] == field
+        misnamed = msgspec.structs.replace(named, **{field: "0" * 64}).misnamed()
+        assert misnamed is not None
+        assert misnamed[0] == field
     assert ASSESSMENT.misnamed() is None

@@ -23,17 +23,19 @@ def test_a_gap_is_a_stall_from_one_second_too_long_on() -> None:
 
 
 @given(stalls(), TIMES, TIMES)
-def test_the_overlap_is_counted_once_and_never_more_than_the_time(found: list[Stall], one: float, other: float) -> None:
+def test_the_overlap_is_counted_once_and_never_more_than_the_time(
+    stalls: list[Stall], one: float, other: float
+) -> None:
     start, end = min(one, other), max(one, other)
     quarters = [start + i / 4 for i in range(round(4 * (end - start)))]
-    counted = sum(any(s.start <= at and at + 0.25 <= s.end for s in found) for at in quarters) / 4
-    assert overlap(found, start, end) == counted <= end - start
+    counted = sum(any(s.start <= at and at + 0.25 <= s.end for s in stalls) for at in quarters) / 4
+    assert overlap(stalls, start, end) == counted <= end - start
 
 
 @given(stalls(), TIMES, TIMES, TIMES)
-def test_the_overlap_of_a_time_is_that_of_its_parts(found: list[Stall], a: float, b: float, c: float) -> None:
+def test_the_overlap_of_a_time_is_that_of_its_parts(stalls: list[Stall], a: float, b: float, c: float) -> None:
     a, b, c = sorted((a, b, c))
-    assert overlap(found, a, c) == overlap(found, a, b) + overlap(found, b, c)
+    assert overlap(stalls, a, c) == overlap(stalls, a, b) + overlap(stalls, b, c)
 
 
 @given(measured=TIMES, stalled=TIMES, t_min=TIMES)

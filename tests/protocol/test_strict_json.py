@@ -178,7 +178,7 @@ def test_a_struct_may_be_written_in_any_way(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "said"),
+    ("data", "kind", "message"),
     [
         (GOOD.replace(b'"x":1.5', b'"x":1.5,"x":1.5'), DuplicateKeyError, ": x"),
         (GOOD.replace(b'"x":1.5', b'"x":1.5,"\\u0078":1.5'), DuplicateKeyError, ": x"),
@@ -198,10 +198,10 @@ def test_a_struct_may_be_written_in_any_way(data: bytes) -> None:
         (GOOD.replace(b'"note"', b'"more":1,"note"'), SchemaError, "more"),
     ],
 )
-def test_a_struct_has_an_error_for_each_fault(data: bytes, kind: type[JsonError], said: str) -> None:
+def test_a_struct_has_an_error_for_each_fault(data: bytes, kind: type[JsonError], message: str) -> None:
     with pytest.raises(kind) as caught:
         decode(data, Outer, limit=10_000)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 class Lenient(Document, frozen=True):

@@ -1,4 +1,4 @@
-"""A cancellation that meets the last write of a round waits for it: complete, and told once."""
+"""A cancellation that meets the last write of a round waits for it: complete, and reported once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -67,13 +67,13 @@ class ThenBusy:
 
 @dataclass
 class Ends:
-    told: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
 
     def started(self, prepared: Prepared) -> None:
         pass
 
     def ended(self, end: EndedRound) -> None:
-        self.told.append(end.reason)
+        self.reasons.append(end.reason)
 
 
 async def writes_wait(store: Store) -> None:
@@ -108,7 +108,7 @@ async def advance_until(world: World, condition: Callable[[], bool]) -> None:
         await world.clock.advance(0.5)
 
 
-async def test_a_settling_on_its_way_is_complete_and_told_once_when_the_cancellation_surfaces(store: Store) -> None:
+async def test_a_settling_on_its_way_is_complete_and_reported_once_when_the_cancellation_surfaces(store: Store) -> None:
     world, other, ends = World(store), Busy(store), Ends()
     world.service.dispatcher = ThenBusy(world.dispatcher, other)  # type: ignore[assignment]
     world.service.listeners = (ends,)
@@ -118,7 +118,7 @@ async def test_a_settling_on_its_way_is_complete_and_told_once_when_the_cancella
         await cancelled_while_it_waits(task, other)
         stored = await round_zero(store)
         lines = [line["event"] for line in log if line["event"] in ("round_settled", "round_ended", "round_failed")]
-    assert (stored.record.state, lines, ends.told) == ("settled", ["round_settled"], [Reason.SETTLED])
+    assert (stored.record.state, lines, ends.reasons) == ("settled", ["round_settled"], [Reason.SETTLED])
     assert not world.service.in_hand
 
 

@@ -40,7 +40,7 @@ def hotkey(number: int) -> str:
 
 
 def world_of(store: Store, replies: Mapping[int, ScriptedReply], *, miners: int = 5, tasks: int = 1) -> World:
-    """A world with a task of declarative skills, where some miners meet what is said, and the others are honest."""
+    """A world with a declarative task, where some miners have the given replies and the others are honest."""
     bad = {hotkey(number): reply for number, reply in replies.items()}
 
     def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:

@@ -11,8 +11,18 @@ from validator.protocol.round import ClearedFlag, FlagsCleared, MinerState, Roun
 from validator.protocol.skill_types import SkillType
 from validator.scoring import standing_of
 from validator.state.inputs import freeze_miner, learn_miners
+from validator.state.mechanism_state import (
+    Declarations,
+    ExecutedTask,
+    FrozenRound,
+    Late,
+    Miner,
+    Pair,
+    Shared,
+    State,
+    Window,
+)
 from validator.state.round_end import Change, Ended, UnknownFlagError, apply, record_vector, start_at
-from validator.state.values import Declarations, ExecutedTask, FrozenRound, Late, Miner, Pair, Shared, State, Window
 
 PAIRS = st.frozensets(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([*SkillType][:3])))
 MECHANISM = (1, 0)

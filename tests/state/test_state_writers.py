@@ -23,8 +23,8 @@ from validator.protocol.task import Truth
 from validator.protocol.workflow_run import CodeReport
 from validator.scoring import TurnCandidate, plan_round, version
 from validator.state.inputs import freeze_miner, learn_miners
+from validator.state.mechanism_state import Pair, State
 from validator.state.round_end import Ended, apply, start_at
-from validator.state.values import Pair, State
 
 V = version("1.0.0")
 P1, P2, P3 = (signer(name).hotkey for name in NAMES[:3])

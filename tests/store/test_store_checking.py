@@ -19,8 +19,8 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.results import RawAnswer
 from validator.protocol.waiting_work import Judged
 from validator.protocol.workflow_run import CodeReport
+from validator.state.mechanism_state import PairKey
 from validator.state.round_end import Change
-from validator.state.values import PairKey
 from validator.store import Store, Transaction
 from validator.store.checking import FAULTS_SHOWN, Check, checks
 from validator.store.codec import compressed
@@ -201,10 +201,10 @@ async def filled(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
-def faults_of(found: dict[str, Check], column: Column[Any]) -> list[str]:
+def faults_of(checks: dict[str, Check], column: Column[Any]) -> list[str]:
     """Return the faults that name a value, which records and receipts have in their own words."""
     words = {records: "record of", receipts: "receipt "}.get(column.table, f"{column} of ")
-    return [one for check in found.values() for one in check.faults if words in one]
+    return [one for check in checks.values() for one in check.faults if words in one]
 
 
 def flipped(column: Column[Any], at: int) -> Callable[[Transaction], Any]:

@@ -12,7 +12,7 @@ from validator.protocol.dispatch_record import DispatchKey, Failure
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.state.values import ROLES
+from validator.state.mechanism_state import ROLES
 from validator.store import Store, open_store
 
 LOOKBACK = 30

@@ -62,16 +62,16 @@ async def test_of_two_racing_settlers_exactly_one_wins(store: Store, store_url: 
         assert len(await tx.scores.of_round(0)) == len(outcome.members)
 
 
-@pytest.mark.parametrize("left", ["planned", "sent", "answered"])
-async def test_a_round_cannot_settle_over_a_dispatch_of_unknown_fate(store: Store, left: str) -> None:
+@pytest.mark.parametrize("fate", ["planned", "sent", "answered"])
+async def test_a_round_cannot_settle_over_a_dispatch_of_unknown_fate(store: Store, fate: str) -> None:
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:1]})
     key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
     async with store.begin() as tx:
-        if left != "planned":
+        if fate != "planned":
             await tx.arrivals.sent([key], at(0))
-        if left == "answered":
+        if fate == "answered":
             await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(1))])
-    with pytest.raises(UnfinishedDispatchesError, match=f"miner-a is {left}"):
+    with pytest.raises(UnfinishedDispatchesError, match=f"miner-a is {fate}"):
         await settle(store, plan)
     async with store.read() as tx:
         assert [stored.record.round_id for stored in await tx.rounds.unfinished()] == [0]

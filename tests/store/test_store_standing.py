@@ -6,7 +6,7 @@ from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, play_r
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.protocol.skill_types import SkillType
-from validator.state.values import Declarations, Pair, State
+from validator.state.mechanism_state import Declarations, Pair, State
 from validator.store import Store
 from validator.store.rows import EndState, UnpaidWindow, VectorRecord
 from validator.store.vector_inputs import present_state

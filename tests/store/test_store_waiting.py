@@ -79,7 +79,7 @@ async def unlike(store: Store) -> dict[str, str]:
 
 @pytest.mark.parametrize("ends", [True, False])
 async def test_code_is_judged_fairly_between_miners(store: Store, ends: bool) -> None:
-    """One after the other, or all at the same time: who has few waits behind nobody who has many."""
+    """One after the other, or all at the same time: a miner with few checks never waits for one with many."""
     names = await unlike(store)
     order, now = [], NOW
     async with store.begin() as tx:

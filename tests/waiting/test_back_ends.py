@@ -88,8 +88,8 @@ async def test_what_an_image_does_is_written_down_once(store: Store, working: Wo
     world = plain_world(store)
     await one_round(world)
     async with working(world, ScriptedSandbox(runs_bundle, world.clock)):
-        found = await until_executions(world, ended)
-    assert {(one.state, one.reason, one.attempts) for one in found} == {("done", "execution_compared", 1)}
+        rows = await until_executions(world, ended)
+    assert {(one.state, one.reason, one.attempts) for one in rows} == {("done", "execution_compared", 1)}
     await one_round(world)
     async with store.read() as tx:
         outcome = await tx.records.outcome(1)
@@ -108,8 +108,8 @@ async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store
 
     await one_round(world)
     async with working(world, ScriptedSandbox(away, world.clock)):
-        found = await until_executions(world, ended)
-    assert {(one.state, one.reason, one.attempts, one.detail) for one in found} == {
+        rows = await until_executions(world, ended)
+    assert {(one.state, one.reason, one.attempts, one.detail) for one in rows} == {
         ("inconclusive", "sandbox_image", MOST_TRIES, "the bundle: no route")
     }
     expected = [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, *[3600.0] * 5]
@@ -133,9 +133,9 @@ async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: W
         await until_executions(world, lambda every: all(x.attempts == 2 and x.state == "pending" for x in every))
         assert world.board.is_active("sandbox_away")
         away = False
-        found = await until_executions(world, ended)
+        rows = await until_executions(world, ended)
     assert not world.board.is_active("sandbox_away")
-    assert {(one.state, one.attempts) for one in found} == {("done", 3)}
+    assert {(one.state, one.attempts) for one in rows} == {("done", 3)}
 
 
 async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, working: Working) -> None:
@@ -171,10 +171,8 @@ async def test_a_fault_of_ours_ends_no_worker(store: Store, working: Working) ->
 
     await one_round(world)
     async with working(world, ScriptedSandbox(image, world.clock)):
-        found = await until_executions(
-            world, lambda found: all(one.attempts and one.state == "pending" for one in found)
-        )
-        assert {(one.reason, one.detail) for one in found} == {("bug_internal", "RuntimeError: a fault of ours")}
+        rows = await until_executions(world, lambda rows: all(one.attempts and one.state == "pending" for one in rows))
+        assert {(one.reason, one.detail) for one in rows} == {("bug_internal", "RuntimeError: a fault of ours")}
         broken = False
         assert {one.state for one in await until_executions(world, ended)} == {"done"}
 
@@ -186,5 +184,5 @@ async def test_what_is_gone_is_given_up_at_once(store: Store, working: Working, 
     async with store.begin() as tx:
         await tx.connection.execute(delete(table))
     async with working(world, ScriptedSandbox(runs_bundle, world.clock)):
-        found = await until_executions(world, ended)
-    assert {(one.state, one.reason) for one in found} == {("inconclusive", "execution_lost")}
+        rows = await until_executions(world, ended)
+    assert {(one.state, one.reason) for one in rows} == {("inconclusive", "execution_lost")}

@@ -47,26 +47,26 @@ async def test_a_plans_code_is_judged_by_its_tasks_tests_and_paid_in_the_next_ro
         return ScriptedCheck(WHOLE, 5.0)
 
     world = code_world(store)
-    found = await judge_round(world, passes)
+    rows = await judge_round(world, passes)
     image = (await frozen_of(store, 0)).runtime_image
     assert {(job.image, job.code, job.tests) for job in jobs} == {(image, CODE, TASK.reference.given("tests"))}
-    assert [(one.state, one.reason, one.report, one.attempts) for one in found] == [
+    assert [(one.state, one.reason, one.report, one.attempts) for one in rows] == [
         ("done", "quality_judged", WHOLE, 1)
     ] * 3
-    assert [one.score for one in found] == [await worth(store, one, WHOLE) for one in found]
+    assert [one.score for one in rows] == [await worth(store, one, WHOLE) for one in rows]
     await one_round(world)
-    assert await entries(store, 1) == [(one.hotkey, one.task_id, one.score) for one in found]
+    assert await entries(store, 1) == [(one.hotkey, one.task_id, one.score) for one in rows]
     assert (await replayed(store, 1)).verdict == "equal"
 
 
 async def test_tests_that_hang_cost_their_own_job_and_are_a_result(store: Store) -> None:
     world = code_world(store)
     hangs = iter((True, False, False))
-    found = await judge_round(world, lambda _: ScriptedCheck(CodeReport(4, 4, 1), 1e9 if next(hangs) else 1.0))
-    assert {one.state for one in found} == {"done"}
-    assert [one.report and one.report.passed for one in sorted(found, key=lambda one: one.score or 0.0)] == [0, 4, 4]
-    others = [one.ended_at for one in found if one.report == CodeReport(4, 4, 1) and one.ended_at]
-    (hanging,) = [one for one in found if one.report == CodeReport(0, 4, 1)]
+    rows = await judge_round(world, lambda _: ScriptedCheck(CodeReport(4, 4, 1), 1e9 if next(hangs) else 1.0))
+    assert {one.state for one in rows} == {"done"}
+    assert [one.report and one.report.passed for one in sorted(rows, key=lambda one: one.score or 0.0)] == [0, 4, 4]
+    others = [one.ended_at for one in rows if one.report == CodeReport(4, 4, 1) and one.ended_at]
+    (hanging,) = [one for one in rows if one.report == CodeReport(0, 4, 1)]
     assert hanging.started_at is not None
     assert hanging.ended_at is not None
     assert (hanging.ended_at - hanging.started_at).total_seconds() >= 60.0
@@ -93,21 +93,21 @@ async def test_a_sandbox_that_cannot_is_asked_again_for_as_long_as_it_takes(stor
 
     await one_round(world)
     async with working(world, ScriptedCodeSandbox(sometimes, world.clock)):
-        (waiting,) = await until_checks(world, lambda found: found[0].attempts == 20 and found[0].state == "pending")
+        (waiting,) = await until_checks(world, lambda rows: rows[0].attempts == 20 and rows[0].state == "pending")
         assert waiting.detail == "no\\u000aroute"
         assert world.board.is_active("code_waits")
         away = False
-        (found,) = await until_checks(world, ended)
+        (rows,) = await until_checks(world, ended)
         assert not world.board.is_active("code_waits")
-    assert (found.state, found.report, found.attempts) == ("done", WHOLE, 21)
+    assert (rows.state, rows.report, rows.attempts) == ("done", WHOLE, 21)
     pauses = [later - earlier for earlier, later in pairwise(tries)]
     assert all(pause >= pause_after(number) for number, pause in enumerate(pauses, 1))
 
 
 async def test_tests_that_judge_nobody_leave_it_inconclusive(store: Store) -> None:
     world = code_world(store)
-    found = await judge_round(world, lambda _: SandboxFailure(Reason.SANDBOX_TESTS, "no test"))
-    assert {(one.state, one.reason, one.report) for one in found} == {("inconclusive", "sandbox_tests", None)}
+    rows = await judge_round(world, lambda _: SandboxFailure(Reason.SANDBOX_TESTS, "no test"))
+    assert {(one.state, one.reason, one.report) for one in rows} == {("inconclusive", "sandbox_tests", None)}
     await one_round(world)
     assert (await frozen_of(store, 1)).filled == ()
     assert await entries(store, 1) == []
@@ -120,16 +120,16 @@ async def test_an_error_of_ours_is_given_up_at_last_and_can_be_tried_anew(store:
         raise RuntimeError("a fault of ours")
 
     with structlog.testing.capture_logs() as lines:
-        (found,) = await judge_round(world, broken)
-    assert (found.state, found.reason, found.attempts) == ("inconclusive", "bug_internal", MOST_TRIES)
+        (rows,) = await judge_round(world, broken)
+    assert (rows.state, rows.reason, rows.attempts) == ("inconclusive", "bug_internal", MOST_TRIES)
     assert [line["outcome"] for line in lines if line["event"] == "work_ended"] == ["inconclusive"]
     assert sum(line["event"] == "work_postponed" for line in lines) == MOST_TRIES - 1
     assert any(line["event"] == "work_failed" for line in lines)
     async with store.begin() as tx:
-        assert await tx.code_checks.retry(found.work_id, world.clock.now())
+        assert await tx.code_checks.retry(rows.work_id, world.clock.now())
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
-        (found,) = await until_checks(world, ended)
-    assert found.report == WHOLE
+        (rows,) = await until_checks(world, ended)
+    assert rows.report == WHOLE
 
 
 async def test_a_crash_is_never_the_end_of_it(store: Store) -> None:
@@ -137,8 +137,8 @@ async def test_a_crash_is_never_the_end_of_it(store: Store) -> None:
     await one_round(world)
     await killed_in_the_middle(world, CODE_KIND, MOST_TRIES + 1)
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
-        (found,) = await until_checks(world, ended)
-    assert (found.report, found.attempts) == (WHOLE, MOST_TRIES + 2)
+        (rows,) = await until_checks(world, ended)
+    assert (rows.report, rows.attempts) == (WHOLE, MOST_TRIES + 2)
 
 
 async def test_what_can_no_longer_be_read_is_said(store: Store) -> None:
@@ -147,8 +147,8 @@ async def test_what_can_no_longer_be_read_is_said(store: Store) -> None:
     async with store.begin() as tx:
         await grouped(lambda group: replace(group, runs=()))(tx)
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
-        found = await until_checks(world, ended)
-    assert {(one.state, one.reason) for one in found} == {("inconclusive", "code_lost")}
+        rows = await until_checks(world, ended)
+    assert {(one.state, one.reason) for one in rows} == {("inconclusive", "code_lost")}
 
 
 async def test_a_validator_without_a_sandbox_names_what_it_cannot_judge(store: Store) -> None:

@@ -84,9 +84,9 @@ async def test_a_task_is_run_three_times_and_every_valid_primary_is_compared(sto
         return image(job)
 
     world = world_of(store)
-    found = await execute_all(world, runs)
-    assert [(one.state, one.reason, one.attempts) for one in found] == [("done", Reason.EXECUTION_COMPARED, 1)] * 2
-    for one in found:
+    rows = await execute_all(world, runs)
+    assert [(one.state, one.reason, one.attempts) for one in rows] == [("done", Reason.EXECUTION_COMPARED, 1)] * 2
+    for one in rows:
         assert tuple(result.hotkey for result in one.results) == one.hotkeys
         assert {result.hotkey: result.event for result in one.results} == {
             hotkey: "rerun_fail" if hotkey == LIAR.hotkey else "rerun_pass" for hotkey in one.hotkeys
@@ -139,8 +139,8 @@ async def test_a_bundle_that_counts_by_time_is_compared_by_families(
     world_of_one = working(world, ScriptedSandbox(ticking, world.clock), at_once=1)
     await one_round(world)
     async with world_of_one:
-        found = await until_executions(world, ended)
-    for one in found:
+        rows = await until_executions(world, ended)
+    for one in rows:
         assert one.report is not None
         assert one.report.files["fs"].stable == stable
         assert {r.hotkey == LIAR.hotkey: r.event for r in one.results} == {True: event, False: "rerun_pass"}
@@ -164,10 +164,10 @@ async def test_an_execution_mark_is_asked_of_everybody_if_the_runs_show_it(
     store: Store, does: Records, event: str
 ) -> None:
     world = world_of(store, forgetting if event == "rerun_fail" else ran, mark=MARK)
-    found = await execute_all(
+    rows = await execute_all(
         world, lambda job: ScriptedRun(files_of(job.skill_type, job.nonce, does if job.bundle else {}), seconds=5.0)
     )
-    for one in found:
+    for one in rows:
         assert one.report is not None
         assert one.report.mark == (MARK if does is TOUCHES else None)
         caught = next(result for result in one.results if result.hotkey == LIAR.hotkey)
@@ -227,8 +227,8 @@ async def test_what_the_bundle_does_to_its_runs_counts_against_nobody(
     store: Store, script: Callable[[], Script], reason: str
 ) -> None:
     world = world_of(store)
-    found = await execute_all(world, script())
-    assert {(one.state, one.reason, one.attempts, one.results) for one in found} == {("inconclusive", reason, 1, ())}
+    rows = await execute_all(world, script())
+    assert {(one.state, one.reason, one.attempts, one.results) for one in rows} == {("inconclusive", reason, 1, ())}
     await one_round(world)
     async with store.read() as tx:
         outcome = await tx.records.outcome(1)
@@ -238,11 +238,11 @@ async def test_what_the_bundle_does_to_its_runs_counts_against_nobody(
 
 
 async def test_a_fail_that_nobody_confirms_counts_against_nobody(store: Store) -> None:
-    found = await execute_all(world_of(store, nobody_ran), image)
-    assert {(one.state, one.reason, one.results) for one in found} == {
+    rows = await execute_all(world_of(store, nobody_ran), image)
+    assert {(one.state, one.reason, one.results) for one in rows} == {
         ("inconclusive", Reason.EXECUTION_UNCONFIRMED, ())
     }
-    assert all(one.report is not None for one in found)  # what the runs showed can be read all the same
+    assert all(one.report is not None for one in rows)  # what the runs showed can be read all the same
 
 
 async def test_what_fails_here_is_tried_again_and_ends_with_the_next_round(store: Store) -> None:
@@ -250,10 +250,10 @@ async def test_what_fails_here_is_tried_again_and_ends_with_the_next_round(store
     away = SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no engine")
     await one_round(world)
     async with working(world, ScriptedSandbox(lambda _: away, world.clock)):
-        found = await until_executions(
-            world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found)
+        rows = await until_executions(
+            world, lambda rows: all(one.attempts == 2 and one.state == "pending" for one in rows)
         )
-    assert {one.reason for one in found} == {Reason.SANDBOX_NO_ENGINE}
+    assert {one.reason for one in rows} == {Reason.SANDBOX_NO_ENGINE}
     assert world.board.is_active("sandbox_away")
     await one_round(world)
     assert {(one.state, one.reason) for one in await executions_of(store)} == {("inconclusive", Reason.EXECUTION_LATE)}
@@ -287,7 +287,7 @@ async def test_each_trouble_of_the_engine_has_a_condition_until_it_is_over(
     sandbox = Troubled(image, world.clock)
     async with working(world, sandbox):
         await until_executions(
-            world, lambda found: world.board.is_active(condition) and all(one.attempts for one in found)
+            world, lambda rows: world.board.is_active(condition) and all(one.attempts for one in rows)
         )
         assert [one.condition.name for one in world.board.active()] == [condition]
         sandbox.trouble = False
@@ -315,9 +315,9 @@ async def test_what_a_kill_left_running_ends_once_after_the_next_start(store: St
     async with store.read() as tx:
         assert len(await tx.executions.running()) == 1
     async with working(world, ScriptedSandbox(image, world.clock)):
-        found = await until_executions(world, ended)
-    assert {one.state for one in found} == {"done"}
-    assert sum(one.attempts for one in found) == 3 + 2
+        rows = await until_executions(world, ended)
+    assert {one.state for one in rows} == {"done"}
+    assert sum(one.attempts for one in rows) == 3 + 2
     async with store.read() as tx:
         assert len(await tx.executions.results()) == 6
 
@@ -327,10 +327,10 @@ async def test_an_orderly_stop_puts_a_running_try_back_and_counts_none(store: St
     world = world_of(store)
     await one_round(world)
     async with working(world, ScriptedSandbox(lambda _: ScriptedRun({}, 60.0), world.clock)):
-        await until_executions(world, lambda found: any(one.state == "running" for one in found))
+        await until_executions(world, lambda rows: any(one.state == "running" for one in rows))
     async with store.read() as tx:
-        found = await tx.executions.of_round(0)
-    assert {(one.state, one.attempts, one.reason) for one in found} == {("pending", 0, None)}
+        rows = await tx.executions.of_round(0)
+    assert {(one.state, one.attempts, one.reason) for one in rows} == {("pending", 0, None)}
 
 
 async def test_what_kills_the_validator_every_time_is_given_up(store: Store) -> None:
@@ -338,8 +338,8 @@ async def test_what_kills_the_validator_every_time_is_given_up(store: Store) -> 
     await one_round(world)
     await killed_in_the_middle(world, EXECUTION_KIND, 2 * MOST_TRIES)
     async with working(world, Hanging()):
-        found = await until_executions(world, ended)
-    assert {(one.state, one.reason, one.attempts) for one in found} == {("inconclusive", "bug_crash", MOST_TRIES)}
+        rows = await until_executions(world, ended)
+    assert {(one.state, one.reason, one.attempts) for one in rows} == {("inconclusive", "bug_crash", MOST_TRIES)}
 
 
 async def test_a_try_that_cannot_read_what_it_needs_is_handed_back(
@@ -366,9 +366,9 @@ async def test_a_try_that_cannot_read_what_it_needs_is_handed_back(
         monkeypatch.setattr(world.store, "lasting", outlasting)
         monkeypatch.setattr(other, "read", away)
         async with working(world, ScriptedSandbox(image, world.clock), tries=other):
-            found = await until_executions(world, ended)
+            rows = await until_executions(world, ended)
     assert met
-    assert [(one.state, one.attempts) for one in found] == [("done", 1)] * 2
+    assert [(one.state, one.attempts) for one in rows] == [("done", 1)] * 2
 
 
 @pytest.mark.parametrize(
@@ -386,8 +386,8 @@ async def test_what_comparing_costs_is_bounded(store: Store, error: Exception, s
     world = world_of(store, inventing)
     await one_round(world)
     async with working(world, ScriptedSandbox(image, world.clock), Failing()):
-        found = await until_executions(world, lambda found: all(one.attempts and one.state == state for one in found))
-    assert {one.reason for one in found} == {reason}
+        rows = await until_executions(world, lambda rows: all(one.attempts and one.state == state for one in rows))
+    assert {one.reason for one in rows} == {reason}
 
 
 async def test_a_body_that_retention_took_makes_it_impossible(store: Store) -> None:
@@ -407,5 +407,5 @@ async def test_a_body_that_retention_took_makes_it_impossible(store: Store) -> N
         for one in await tx.executions.of_round(0):
             assert await tx.executions.retry(one.work_id, world.clock.now())
     async with working(world, ScriptedSandbox(image, world.clock)):
-        found = await until_executions(world, ended)
-    assert {(one.state, one.reason) for one in found} == {("inconclusive", Reason.EXECUTION_LOST)}
+        rows = await until_executions(world, ended)
+    assert {(one.state, one.reason) for one in rows} == {("inconclusive", Reason.EXECUTION_LOST)}

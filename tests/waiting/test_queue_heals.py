@@ -1,4 +1,4 @@
-"""Jobs that are lost, doubled or late, and workers that are lost: the rows are the truth and come to one end."""
+"""Jobs that are lost, doubled or late, and workers that are lost: the rows decide, and each ends once."""
 
 import asyncio
 from collections import Counter

@@ -43,7 +43,7 @@ async def test_a_worker_that_is_to_stop_finishes_what_it_has_and_takes_nothing_m
     kinds = ("executions", "code")  # what does the second has nothing in hand
     async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, 1.5, kinds) as workers:
         worker = await workers.start()
-        await counted(store, lambda found: found.get("running") == 2)
+        await counted(store, lambda counts: counts.get("running") == 2)
         for number in numbers:
             worker.process.send_signal(number)
         assert await asyncio.wait_for(worker.process.wait(), 30) == 0
@@ -58,10 +58,10 @@ async def test_a_worker_judges_code_and_the_next_round_pays_it(store: Store, pos
     async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, kinds=("code",)) as workers:
         await workers.start()
         await eventually(lambda: all_judged(store))
-    found = await checks_of(store)
-    assert {one.report for one in found} == {CodeReport(3, 4, 2)}
+    rows = await checks_of(store)
+    assert {one.report for one in rows} == {CodeReport(3, 4, 2)}
     await one_round(world)
-    assert [value for _, _, value in await entries(store, 1)] == [one.score for one in found]
+    assert [value for _, _, value in await entries(store, 1)] == [one.score for one in rows]
 
 
 async def all_judged(store: Store) -> bool:
@@ -73,11 +73,11 @@ async def test_on_the_second_sigterm_it_hands_back_what_it_has(store: Store, pos
     await waiting(store, 1)
     async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, seconds=60) as workers:
         worker = await workers.start()
-        await counted(store, lambda found: found == {"running": 2})
+        await counted(store, lambda counts: counts == {"running": 2})
         worker.process.send_signal(signal.SIGTERM)
         worker.process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(worker.process.wait(), 30) == 0
-        await counted(store, lambda found: found == {"pending": 2})
+        await counted(store, lambda counts: counts == {"pending": 2})
     async with store.read() as tx:
         assert {one.attempts for one in await tx.executions.of_round(0)} == {0}
 
@@ -89,9 +89,9 @@ async def test_what_a_killed_worker_had_is_taken_back_and_its_place_is_free(
     await waiting(store, 1)
     async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, seconds=60) as workers:
         worker = await workers.start()
-        await counted(store, lambda found: found == {"running": 2})
+        await counted(store, lambda counts: counts == {"running": 2})
         worker.process.kill()
-        await counted(store, lambda found: found == {"pending": 2})
+        await counted(store, lambda counts: counts == {"pending": 2})
     async with store.read() as tx:
         assert {(one.attempts, one.reason) for one in await tx.executions.of_round(0)} == {(1, "bug_crash")}
 
@@ -115,8 +115,8 @@ async def test_a_validator_gives_its_executions_to_a_worker_and_counts_what_come
 
         async def report() -> dict[str, Any]:
             async with aiohttp.request("GET", f"http://127.0.0.1:{site.health_port}/readyz") as answer:
-                found: dict[str, Any] = await answer.json()
-                return found
+                rows: dict[str, Any] = await answer.json()
+                return rows
 
         async def worker_is_seen() -> bool:
             return bool((await report())["checks"]["executions"]["at_once"] == 2)

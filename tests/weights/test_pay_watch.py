@@ -16,7 +16,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.attribution import network_away
 from validator.settings.model import WeightsSettings
-from validator.state.values import Miner, Pair, State
+from validator.state.mechanism_state import Miner, Pair, State
 from validator.store import Store
 from validator.store.repositories.dispatches import RecentAnswers
 from validator.weights.pay_watch import LEAST_PAID, PayWatch, crowd_of

@@ -18,7 +18,7 @@ from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
-from validator.state.values import State
+from validator.state.mechanism_state import State
 from validator.store import Store, Transaction
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError

@@ -23,8 +23,8 @@ _OPTION: Final = 200
 
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 DebateId = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_.:-]{1,128}\Z")]
-Words = Annotated[str, Meta(max_length=16_384)]
-Lines = Annotated[tuple[Words, ...], Meta(max_length=64)]
+Text = Annotated[str, Meta(max_length=16_384)]
+Lines = Annotated[tuple[Text, ...], Meta(max_length=64)]
 Round = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
@@ -32,7 +32,7 @@ class Utterance(Document, frozen=True):
     """A proposal or another message. `round` is kept, what is latest follows from the order of the list."""
 
     agent: Name
-    content: Words
+    content: Text
     round: Round = 0
 
 
@@ -53,18 +53,18 @@ class Ballot(Document, frozen=True):
     agent: Name
     vote: Literal["agree", "disagree", "abstain", "conditional"]
     confidence: Unit
-    reasoning: Words = ""
+    reasoning: Text = ""
     conditions: Lines = ()
     weight: Annotated[float, Meta(ge=0, le=MAX_WEIGHT)] = 1.0
 
 
 class Debate(Document, frozen=True):
-    """A debate that has ended. Lists are in the order things were said; `confidence` null takes the votes' mean."""
+    """A debate that has ended. Lists are in the order of speech; `confidence` null takes the votes' mean."""
 
     debate_version: Literal["1.0"]
     debate_id: DebateId
-    task: Words
-    final_claim: Words
+    task: Text
+    final_claim: Text
     consensus_reached: bool
     proposals: Annotated[tuple[Utterance, ...], Meta(max_length=10_000)] = ()
     messages: Annotated[tuple[Utterance, ...], Meta(max_length=10_000)] = ()
@@ -72,7 +72,7 @@ class Debate(Document, frozen=True):
     votes: Annotated[tuple[Ballot, ...], Meta(max_length=10_000)] = ()
     confidence: Unit | None = None
     rounds: Round = 0
-    reasoning_summary: Words = ""
+    reasoning_summary: Text = ""
     timestamp: str = EPOCH
 
 
@@ -91,7 +91,7 @@ def debate_proof(debate: Debate) -> ConsensusProof:
     """Return the proof of a debate (SPEC 14); agents vote in the order of their names.
 
     Raises:
-        DebateError: nobody said anything, or a critique's target has proposed nothing; the text names the field.
+        DebateError: there is no statement, or a critique's target has proposed nothing; the text names the field.
     """
     if not (debate.proposals or debate.messages or debate.votes):
         raise DebateError("proposals, messages and votes are all empty: there is nothing to prove")

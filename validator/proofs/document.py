@@ -84,7 +84,7 @@ class Seal(Document, frozen=True):
     signature: Signature
 
 
-class _Told(msgspec.Struct):
+class _SignatureField(msgspec.Struct):
     """Parts of a file that are read before the recomputed proof shows whether the rest is intact."""
 
     signature: Signature
@@ -178,7 +178,7 @@ def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
     """Return whether the file is byte for byte this proof under the hotkey's seal, as `verify_document` accepts it."""
     try:
         require_readable(data)
-        signature = typed.decode(data, _Told).signature
+        signature = typed.decode(data, _SignatureField).signature
         exact = made.under(signature)
         sealed = {"digest": made.digest, "signature": msgspec.to_builtins(signature)}
         return data in (exact, exact + b"\n") and require_signer(sealed, hotkey) == hotkey

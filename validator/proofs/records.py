@@ -1,7 +1,7 @@
 """The records of a consensus proof: evidence, claims, votes, dissents, tensions; each checks its own values (SPEC 14).
 
 Names, order and defaults of the fields are those that debate systems use. Records are mutable, because a debate grows
-and revises its claims; a proof is told from another by its checksum and digest, never by identity. Scores are in [0, 1]
+and revises its claims; a proof is identified by its checksum and digest, never by identity. Scores are in [0, 1]
 and checked when a record is made, times are ISO 8601 in UTC and given, never read from a clock.
 """
 

@@ -123,13 +123,13 @@ def canonical_bytes(value: Any) -> bytes:
         return canonical_plain(msgspec.to_builtins(value))
 
 
-def canonical_with(document: Struct, field: str, instead: dict[str, str]) -> bytes:
+def canonical_with(document: Struct, field: str, texts: dict[str, str]) -> bytes:
     """Return the RFC 8785 bytes of a document that has such an object of texts in place of one of its fields.
 
     Raises:
         NotCanonicalError: see `canonical_bytes`.
     """
-    fields = shallow(document) | {field: instead}
+    fields = shallow(document) | {field: texts}
     try:
         return _written(fields, _fractions_of_zero(document) - _fractions_of_zero(getattr(document, field)))
     except (UnicodeEncodeError, RecursionError) as error:

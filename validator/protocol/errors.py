@@ -13,5 +13,5 @@ class ValidatorError(Exception):
         self.detail = detail
 
     def __reduce__(self) -> tuple[type["ValidatorError"], tuple[str]]:
-        """Cross processes as what was said, so that the meaning is not joined twice."""
+        """Cross processes by the detail, so that the meaning is not joined twice."""
         return self.__class__, (self.detail,)

@@ -126,7 +126,7 @@ def match_faults(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -
     named by any place in it. Each finding names one fault, the nearest that nothing else names.
     """
     theirs = [(finding, _place(finding.evidence_ref)) for finding in reported]
-    pairs = sorted(_near(planted, theirs))
+    pairs = sorted(_close_pairs(planted, theirs))
     by: dict[int, int] = {}
     used: set[int] = set()
     for _, fault, finding in pairs:
@@ -140,7 +140,7 @@ def match_faults(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -
     )
 
 
-def _near(
+def _close_pairs(
     planted: Sequence[KnownFinding], theirs: Sequence[tuple[Finding, EvidenceRef | None]]
 ) -> Iterator[tuple[int, int, int]]:
     """Yield (lines between, index of the fault, index of the finding) of every possible match."""

@@ -111,7 +111,7 @@ class WeightsLink(Document, frozen=True):
         block, block_hash: of the snapshot that it was computed on.
         scoring_version: that it was computed under.
         reason: code of why it is not sent; None where it is.
-        sha256: digest of its line, which says what it came to.
+        sha256: digest of its line, which has its result.
     """
 
     netuid: Count
@@ -131,7 +131,7 @@ class FateLink(Document, frozen=True):
         weights: sequence number of the receipt of the vector.
         state: `confirmed`: on chain; `rejected`: refused; `unknown`: it may still arrive, or have arrived; `expired`:
             it is not on chain and cannot arrive any more. The last one of a vector counts.
-        extrinsic: the chain's id, None where it told none.
+        extrinsic: the chain's id, None where it gave none.
         block: of inclusion, None without one.
     """
 
@@ -269,8 +269,8 @@ def answers_line(  # noqa: PLR0913 - everything that came back
         void: see there.
         alone: see there.
         raw: see there.
-        commands: by task, the commands that a truth expects which is committed to: a traced one of them is told as its
-            place in the truth (SPEC 16, D-31).
+        commands: by task, the expected commands of a committed truth: a traced one of them is written as its place in
+            the truth (SPEC 16, D-31).
     """
     submissions: list[Mapping[str, Any]] = []
     workflows: list[Mapping[str, Any]] = []

@@ -361,7 +361,7 @@ class ExecutionResult(Document, frozen=True):
     Attributes:
         round_id, task_id, hotkey: which answer; of an earlier round.
         skill_type: of the task.
-        event: what the comparison came to; None where only the second look at families passes.
+        event: result of the comparison; None where only the second look at families passes.
     """
 
     round_id: RoundId

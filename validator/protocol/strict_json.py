@@ -235,11 +235,11 @@ def _parse(data: bytes, *, unique: bool) -> Any:
     try:
         return jiter.from_json(data, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=unique)
     except ValueError as error:
-        said = str(error)
-    if said.startswith(_DUPLICATE):
-        key = said.removeprefix(_DUPLICATE).rpartition(" at line ")[0]
+        message = str(error)
+    if message.startswith(_DUPLICATE):
+        key = message.removeprefix(_DUPLICATE).rpartition(" at line ")[0]
         raise DuplicateKeyError(printable(key.removeprefix('"').removesuffix('"'), 60))
-    raise SchemaError(printable(said))
+    raise SchemaError(printable(message))
 
 
 def _decode(data: bytes, kind: type[T]) -> T:

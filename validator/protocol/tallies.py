@@ -42,7 +42,7 @@ class Tally(Document, frozen=True):
 
     Attributes:
         ok: it passed gates 1 to 6, was not early, and its epsilon reached the floor.
-        hits, said, known: findings in both, of the answer, of the reference.
+        hits, said, known: findings in both, in the answer, in the reference.
         verdict: the answer's; null without `ok`.
         reference: the verdict to compare with.
         risk: agreement with the reference risk.

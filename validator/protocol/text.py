@@ -63,7 +63,7 @@ def _in_order(run: re.Match[str]) -> str:
     return "".join(sorted(marks, key=unicodedata.combining))
 
 
-class _Found(NamedTuple):
+class _MarkPatterns(NamedTuple):
     """Patterns that find one mark, and a long run of marks."""
 
     mark: re.Pattern[str]
@@ -71,7 +71,7 @@ class _Found(NamedTuple):
 
 
 @cache
-def _long_runs() -> _Found:
+def _long_runs() -> _MarkPatterns:
     """Return what finds long runs of characters that may change places: those that decompose to a mark first."""
     spans: list[list[int]] = []  # a set of characters one by one costs three times as much
     for code in range(0x300, _LAST + 1):
@@ -81,7 +81,7 @@ def _long_runs() -> _Found:
             else:
                 spans.append([code, code])
     marks = "".join(f"{chr(first)}-{chr(last)}" for first, last in spans)
-    return _Found(re.compile(f"[{marks}]"), re.compile(f"[{marks}]{{{_RUN},}}"))
+    return _MarkPatterns(re.compile(f"[{marks}]"), re.compile(f"[{marks}]{{{_RUN},}}"))
 
 
 _compiling: Final = threading.Lock()  # catch_warnings changes the whole process

@@ -115,13 +115,13 @@ def shown_signatures(data: bytes, wanted: Mapping[str, Collection[bytes]]) -> di
         wanted: trace name to digests of signatures in it.
     """
     texts_of: dict[str, set[str]] = {name: set() for name in wanted}
-    left = {name: set(digests) for name, digests in wanted.items() if digests}
-    for name, record in _records(data, left):
+    wanted_digests = {name: set(digests) for name, digests in wanted.items() if digests}
+    for name, record in _records(data, wanted_digests):
         one = signature_of(name, record)
-        for signature in (one, digitless(one)) if left[name] else ():
+        for signature in (one, digitless(one)) if wanted_digests[name] else ():
             canonical = canonical_plain(signature)
-            if (digest := _digest(canonical)) in left[name]:
-                left[name].discard(digest)
+            if (digest := _digest(canonical)) in wanted_digests[name]:
+                wanted_digests[name].discard(digest)
                 texts_of[name].add(printable(canonical.decode(), SHOWN_CHARACTERS))
     return {name: tuple(sorted(texts)) for name, texts in texts_of.items()}
 

@@ -1,7 +1,7 @@
-"""The words and patterns that analyses say things with, for the reference miner, for checks of tasks and for the docs.
+"""Words and patterns of analyses, for the reference miner, for checks of tasks and for the docs.
 
 Scoring compares these words as they are spelled (SPEC 4), and takes any: an analysis that uses others is never agreed
-with. Categories are closed by the document's form (SPEC 2), and said here in words; capabilities, and resources and
+with. Categories are closed by the document's form (SPEC 2), and described here; capabilities, and resources and
 actions of policy rules, are closed here. A pattern of a rule has one form for each resource, and `*` for all others.
 """
 

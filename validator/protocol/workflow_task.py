@@ -32,7 +32,7 @@ class Pattern(Protocol):
         """Return the first match, None without one."""
 
 
-def words(text: str) -> list[str]:
+def rouge_words(text: str) -> list[str]:
     """Return the words of ROUGE: runs of ASCII letters and digits, in lower case."""
     return _WORD.findall(text.lower())
 
@@ -56,8 +56,8 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def _pattern_fault(error: Exception) -> str:
-    said = error.args[0] if error.args else ""
-    return said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    argument = error.args[0] if error.args else ""
+    return argument.decode(errors="replace") if isinstance(argument, bytes) else str(argument)
 
 
 WorkflowType = Literal["code", "rag", "agent", "data_transform"]
@@ -225,7 +225,7 @@ def _check_tests(tests: str) -> None:
 
 
 def _check_text(text: str) -> None:
-    if not words(text):
+    if not rouge_words(text):
         raise SchemaError("holds no word of ASCII letters or digits - at `reference.text`")
 
 

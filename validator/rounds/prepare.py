@@ -38,8 +38,8 @@ from validator.scoring import DEFAULT, Schedule, Version, plan_round, version
 from validator.settings.model import Settings
 from validator.sources import Clock, RandomBytes
 from validator.state.inputs import freeze_miner
+from validator.state.mechanism_state import State
 from validator.state.round_end import apply_acts
-from validator.state.values import State
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.log import open_log
 from validator.store.rows import SaltRecord
@@ -52,8 +52,8 @@ _log = structlog.get_logger()
 class EpochOrder:
     """The order of one epoch's rounds. See `Order`.
 
-    It follows from the store and the epoch's salt alone, so that it is the same after a restart; nobody who lacks the
-    salt can tell it. The salt is secret while in use, therefore shown nowhere.
+    It follows from the store and the epoch's salt alone, so that it is the same after a restart; without the
+    salt it cannot be predicted. The salt is secret while in use, therefore shown nowhere.
     """
 
     store: Store

@@ -4,6 +4,31 @@ Pure: touches no clock, randomness, I/O or settings. Called by kinds, rounds, st
 """
 
 from validator.scoring.eligibility import standing_of, windows_of
+from validator.scoring.scoring_types import (
+    Addend,
+    AnswerFacts,
+    AnyCandidate,
+    Candidate,
+    Claims,
+    ComparedAnswer,
+    Comparison,
+    ExecutionRun,
+    Fault,
+    LastTurn,
+    Member,
+    MemberConsensus,
+    MinerStanding,
+    PayBasis,
+    Penalty,
+    PlannedTask,
+    ScoredTask,
+    Standard,
+    TallyPay,
+    TracedAnswer,
+    TurnCandidate,
+    TypeStanding,
+    WeightPlan,
+)
 from validator.scoring.v1.claims import claims_of, majority_threshold
 from validator.scoring.v1.collusion import add_sample, auditors_are_witnesses, pair_of, task_samples, window_means
 from validator.scoring.v1.consensus import consensus_parts, score_members
@@ -45,31 +70,6 @@ from validator.scoring.v1.workflow import (
 from validator.scoring.v2.groups import next_turns
 from validator.scoring.v2.pay import paid_scores
 from validator.scoring.v2.tallies import TalliedAnswer, tally_task
-from validator.scoring.values import (
-    Addend,
-    AnswerFacts,
-    AnyCandidate,
-    Candidate,
-    Claims,
-    ComparedAnswer,
-    Comparison,
-    ExecutionRun,
-    Fault,
-    LastTurn,
-    Member,
-    MemberConsensus,
-    MinerStanding,
-    PayBasis,
-    Penalty,
-    PlannedTask,
-    ScoredTask,
-    Standard,
-    TallyPay,
-    TracedAnswer,
-    TurnCandidate,
-    TypeStanding,
-    WeightPlan,
-)
 from validator.scoring.versions import (
     CURRENT,
     DEFAULT,

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from validator.scoring.scoring_types import MinerStanding, TypeStanding
 from validator.scoring.v1.rules import Rules
-from validator.scoring.values import MinerStanding, TypeStanding
 from validator.scoring.versions import Version
-from validator.state.values import Declarations, Pair, State
+from validator.state.mechanism_state import Declarations, Pair, State
 
 
 def windows_of(version: Version, state: State, hotkeys: Iterable[str]) -> dict[str, dict[str, Sequence[Any]]]:

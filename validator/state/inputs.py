@@ -9,7 +9,7 @@ from msgspec import structs
 from validator.protocol.answer import Role
 from validator.protocol.round import MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.state.values import NO_PAST, ROLES, SAMPLES, Miner, Pair, State
+from validator.state.mechanism_state import NO_PAST, ROLES, SAMPLES, Miner, Pair, State
 
 _ROLES: Final[dict[str, Role]] = {"p": "primary", "a": "auditor"}
 _LETTERS: Final = MappingProxyType[Role, str]({"primary": "p", "auditor": "a"})

@@ -21,8 +21,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.tallies import Tally
 from validator.protocol.workflow_run import WorkflowRun
-from validator.state.tallies import presence_after
-from validator.state.values import (
+from validator.state.mechanism_state import (
     EPOCHS,
     FROZEN_ROUNDS,
     LATE_ROUNDS,
@@ -38,6 +37,7 @@ from validator.state.values import (
     State,
     late_key,
 )
+from validator.state.tallies import presence_after
 
 _EXCLUDING: Final = (Reason.LOW_REPUTATION, Reason.FAILURE_RATE)
 
@@ -119,8 +119,8 @@ class Change:
             for j, flag in enumerate(act.flags):
                 miner = self.miner(act.hotkey)
                 if flag in miner.flags:
-                    left = tuple(one for one in miner.flags if one != flag)
-                    self._miners[act.hotkey] = structs.replace(miner, flags=left)
+                    remaining = tuple(one for one in miner.flags if one != flag)
+                    self._miners[act.hotkey] = structs.replace(miner, flags=remaining)
                 elif self._state.covers(int(flag.round_id)) or (miner.known and not miner.earlier):
                     raise UnknownFlagError(f"[{i}].flags[{j}]")
                 elif miner.known:
@@ -202,13 +202,13 @@ class Change:
             hotkey: whose late quality it is; None: the results of the task's execution.
         """
         late, shared = self.shared.late, self.shared
-        left = late.get(round_id, Late()).without(task_id, hotkey)
-        if left is None:
+        remaining = late.get(round_id, Late()).without(task_id, hotkey)
+        if remaining is None:
             unknown = shared.late_unknown | {late_key(round_id, task_id, hotkey)}
             self.shared = structs.replace(shared, late_unknown=unknown)
         else:
             rest = {number: one for number, one in late.items() if number != round_id}
-            self.shared = structs.replace(shared, late=rest | {round_id: left} if left else rest)
+            self.shared = structs.replace(shared, late=rest | {round_id: remaining} if remaining else rest)
 
     def await_late(self, round_id: int, late: Late) -> None:
         """Add the results awaited of a round; those of the oldest are dropped where there are too many."""

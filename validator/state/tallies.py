@@ -62,12 +62,12 @@ def _packed(answer: int, one: Tally) -> bytes:
 
 def _unpacked(fields: tuple[float, ...]) -> Tally:
     _, ok, verdict, reference, risk, risk_null, epsilon, *counts = fields
-    hits, said, known = (None if count == _NONE else int(count) for count in counts[:3])
+    hits, findings, known = (None if count == _NONE else int(count) for count in counts[:3])
     capabilities, dependencies, rules = (_share(counts[place], counts[place + 1]) for place in (3, 5, 7))
     return Tally(
         ok=bool(ok),
         hits=hits,
-        said=said,
+        said=findings,
         known=known,
         verdict=_VERDICTS[int(verdict)],
         reference=_VERDICTS[int(reference)],
@@ -94,7 +94,7 @@ def record_of(scores: bytes) -> Record:
     return Record(math.fsum(score for (score,) in _SCORE.iter_unpack(scores)), len(scores) // _SCORE.size)
 
 
-def presence_after(before: Presence, asked: int, answered: int) -> Presence:
+def presence_after(before: Presence, dispatched: int, answered: int) -> Presence:
     """Return presence after the dispatches of a round; large numbers are halved, so that the newest count (D-48)."""
-    asked, answered = before.asked + asked, before.answered + answered
-    return Presence(asked // 2, answered // 2) if asked > HALVED_ABOVE else Presence(asked, answered)
+    dispatched, answered = before.asked + dispatched, before.answered + answered
+    return Presence(dispatched // 2, answered // 2) if dispatched > HALVED_ABOVE else Presence(dispatched, answered)

@@ -16,7 +16,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.dispatch_record import Dispatch
 from validator.protocol.receipt import RevealedSalt, RoundEnd
 from validator.protocol.text import printable
-from validator.state.values import State
+from validator.state.mechanism_state import State
 from validator.store.codec import expanded
 from validator.store.columns import Json, Sealed, unsealed
 from validator.store.errors import DamagedError

@@ -89,10 +89,10 @@ def _waiting(
     checks: tuple[Sequence[CodeCheck], Sequence[CodeCheck]],
 ) -> Iterator[str]:
     """Yield where executions and code checks that a round left, or counted, do not follow from it."""
-    (left, entered), (queued, filled) = executions, checks
+    (left_by_round, entered), (queued, filled) = executions, checks
     struck = [(one.task_id, result.hotkey) for one in entered for result in one.results if result.struck is not None]
     stored: dict[str, Any] = {
-        "executions": _queued(one.queued for one in left),
+        "executions": _queued(one.queued for one in left_by_round),
         "input.executions": [result for one in entered for result in one.counted],
         "input.executions.struck": sorted(struck),
         "input.filled": [one.filled for one in filled],

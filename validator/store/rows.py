@@ -50,7 +50,7 @@ class Drain(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MinerRecord:
-    """One line of the miners' listing: uid of the last sight, usable declared types, standing flags, all dispatches."""
+    """One line of the miners' listing: uid when last seen, usable declared types, standing flags, all dispatches."""
 
     hotkey: str
     uid: int

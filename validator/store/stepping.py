@@ -12,8 +12,8 @@ from validator.protocol.round import GoalTask, RoundInput
 from validator.protocol.text import printable
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import UnknownScoringVersionError, deferred_runs, measure, version
+from validator.state.mechanism_state import Delta, State
 from validator.state.round_end import Ended, UnknownFlagError, apply, mark_unknown_plan, record_vector, step_unscored
-from validator.state.values import Delta, State
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError
 from validator.store.tables import receipts, rounds, weight_links

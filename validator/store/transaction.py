@@ -2,12 +2,12 @@
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.repositories.base import Session
 from validator.store.repositories.dispatches import Arrivals, Dispatches
 from validator.store.repositories.miners import CapabilityDocuments, Flags, Miners, OperatorActs
 from validator.store.repositories.operations import Chains, Drains, Retention
 from validator.store.repositories.receipts import Receipts, Salts
 from validator.store.repositories.records import Proofs, Records, Scores, Submissions
+from validator.store.repositories.repository import Session
 from validator.store.repositories.rounds import Rounds, Stalls
 from validator.store.repositories.state import States
 from validator.store.repositories.tasks import Bundles, GivenTasks, Groups, RetiredTasks, SubmittedSkills, Tasks

@@ -16,8 +16,8 @@ from validator.scoring import (
     version,
     windows_of,
 )
+from validator.state.mechanism_state import Declarations, State
 from validator.state.round_end import Change, apply, mark_unknown_plan
-from validator.state.values import Declarations, State
 from validator.store.repositories.state import NOTHING
 from validator.store.rows import UnpaidWindow, VectorRecord
 from validator.store.transaction import Transaction

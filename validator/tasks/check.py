@@ -20,7 +20,7 @@ from validator.protocol.task import TRUTH_OF_AXIS, Task, Truth, parse_task
 from validator.protocol.text import is_text, printable
 from validator.protocol.vocabulary import ACTIONS, ANY, RESOURCES, pattern_fault
 from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import Criterion, WorkflowTask, task_sha256, words
+from validator.protocol.workflow_task import Criterion, WorkflowTask, rouge_words, task_sha256
 from validator.scoring import CURRENT, read_quality, version
 from validator.tasks.folder import (
     BUNDLE_NAME,
@@ -71,7 +71,7 @@ def goal_notes(task: WorkflowTask) -> Iterator[str]:
 
 
 def _of_text(text: str) -> str:
-    many = len(words(text))
+    many = len(rouge_words(text))
     return (
         f"worth 1: text with its {many} words in their order and no others, e.g. itself; case, punctuation and white "
         "space do not count, only runs of ASCII letters and digits do - at `reference.text`"

@@ -157,8 +157,8 @@ class Tries:
     async def take_back(self, kind: Kind[Any]) -> None:
         """Postpone everything of the kind that is running: for a start, when nothing of it can be."""
         async with self.store.read() as tx:
-            left = await kind.queue(tx).running()
-        for taken in left:
+            running = await kind.queue(tx).running()
+        for taken in running:
             await self.postpone(kind, taken, Postponed(Reason.BUG_CRASH))
 
     async def hand_back(self, kind: Kind[W], taken: W, *, patience_s: float | None = _PATIENCE_S) -> None:

@@ -13,7 +13,7 @@ from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import Kind, SkillType, types_of
 from validator.scoring import CURRENT, version
 from validator.sources import Clock
-from validator.state.values import State
+from validator.state.mechanism_state import State
 from validator.store import Store
 from validator.store.errors import StoreAwayError
 from validator.store.repositories.dispatches import RecentAnswers

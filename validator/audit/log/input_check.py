@@ -11,7 +11,7 @@ from validator.protocol.round import AssessmentTask, ExecutionResult, FilledQual
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Version, fill_run, version
 from validator.state.inputs import freeze_miner
-from validator.state.values import Late, Shared, State, late_key
+from validator.state.mechanism_state import Late, Shared, State, late_key
 
 _NO_HISTORY: Final = TypeHistory()
 _EXTRA: Final = ("turns", "presence", "record", "curated")

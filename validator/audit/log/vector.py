@@ -25,8 +25,8 @@ from validator.scoring import (
     unpaid_reason,
     version,
 )
+from validator.state.mechanism_state import Declarations, Pair, State
 from validator.state.round_end import Change, apply, mark_unknown_plan
-from validator.state.values import Declarations, Pair, State
 
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 WORKFLOW: Final = str(SkillType.WORKFLOW)

@@ -33,6 +33,7 @@ from validator.protocol.round import RoundInput, is_submitted
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import UnknownScoringVersionError, Version, plan_round, version
 from validator.state.inputs import learn_miners
+from validator.state.mechanism_state import State
 from validator.state.round_end import (
     Change,
     Ended,
@@ -42,7 +43,6 @@ from validator.state.round_end import (
     mark_unknown_plan,
     start_at,
 )
-from validator.state.values import State
 
 
 def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before it

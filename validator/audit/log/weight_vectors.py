@@ -17,8 +17,8 @@ from validator.protocol.receipt import FateLink, Receipt, RoundEnd, WeightsDocum
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import Kind
 from validator.scoring import UnknownScoringVersionError, version
+from validator.state.mechanism_state import State
 from validator.state.round_end import record_vector
-from validator.state.values import State
 
 _SNAPSHOTS: Final = 8  # snapshots: a vector's is as new as that of the newest round, or a few blocks older
 _MOST_DOUBTS: Final = 10_000

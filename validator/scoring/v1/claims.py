@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from validator.protocol.arithmetic import mean
 from validator.protocol.sssa import Sssa, Verdict
+from validator.scoring.scoring_types import Claims
 from validator.scoring.v1.keys import FindingKeys
-from validator.scoring.values import Claims
 
 VERDICTS_BY_SEVERITY: Final[tuple[Verdict, ...]] = ("BLOCK", "REVIEW", "ALLOW")
 

@@ -17,8 +17,8 @@ from validator.protocol.round import (
     RoundTask,
 )
 from validator.protocol.skill_types import SkillType
+from validator.scoring.scoring_types import ScoredTask, TaskSample, WindowStep
 from validator.scoring.v1.rules import Ruled
-from validator.scoring.values import ScoredTask, TaskSample, WindowStep
 
 
 def collusion_round(

@@ -8,9 +8,9 @@ from typing import Any
 from validator.protocol.answer import Role
 from validator.protocol.arithmetic import mean
 from validator.protocol.round import Components
+from validator.scoring.scoring_types import Addend, Claims, Member, MemberConsensus
 from validator.scoring.v1.claims import group_claims
 from validator.scoring.v1.rules import ConsensusRules, Ruled
-from validator.scoring.values import Addend, Claims, Member, MemberConsensus
 
 
 def recall(shared: int, group: int) -> float:

@@ -2,9 +2,9 @@
 
 from validator.protocol.round import Emission
 from validator.protocol.skill_types import SkillType
+from validator.scoring.scoring_types import AnswerFacts
 from validator.scoring.v1.quality import epsilon, quality, quality_axes
 from validator.scoring.v1.rules import EmissionRules, Ruled, TypeRules
-from validator.scoring.values import AnswerFacts
 
 
 def tier(version: Ruled, skill_type: SkillType, q: float) -> float:

@@ -10,8 +10,7 @@ from validator.protocol.draws import draw
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, RoundInput, RoundOutcome, RoundPlan, is_submitted
 from validator.protocol.skill_types import BASE_TRACES, is_runtime
-from validator.scoring.v1.rules import ExecutionRules, Ruled
-from validator.scoring.values import (
+from validator.scoring.scoring_types import (
     ComparedAnswer,
     ComparedExecution,
     ComparedFile,
@@ -19,7 +18,8 @@ from validator.scoring.values import (
     StableFile,
     TracedAnswer,
 )
-from validator.state.values import ExecutedTask
+from validator.scoring.v1.rules import ExecutionRules, Ruled
+from validator.state.mechanism_state import ExecutedTask
 
 _Families = Mapping[str, AbstractSet[Any]]
 """Base file to the `#` forms of families."""
@@ -182,7 +182,7 @@ def executed_tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -
     Args:
         frozen: the round's input; its seed draws.
         plan: its groups.
-        outcome: what they came to; void tasks have no members there.
+        outcome: their results; void tasks have no members there.
     """
     if not frozen.executes:
         return ()

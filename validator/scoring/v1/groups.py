@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 from validator.protocol.draws import draws_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupPlan, Mode
+from validator.scoring.scoring_types import AnyCandidate, Candidate, Ranked
 from validator.scoring.v1.rules import GroupRules, Ruled
 from validator.scoring.v1.version_calls import Ranking
-from validator.scoring.values import AnyCandidate, Candidate, Ranked
 
 C = TypeVar("C", bound=AnyCandidate)
 Draw = Callable[[str], bytes]

@@ -9,7 +9,7 @@ from validator.protocol.canonical import NotCanonicalError, canonical_bytes
 from validator.protocol.limits import MAX_STEP_TEXT
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import Criterion, WorkflowTask, compile_pattern, words
+from validator.protocol.workflow_task import Criterion, WorkflowTask, compile_pattern, rouge_words
 from validator.scoring.v1.rules import Ruled
 
 _ABSENT: Final = object()
@@ -54,7 +54,9 @@ def rouge_l(reference: str, text: str) -> float:
 def words_shared(reference: str, text: str) -> tuple[int, int, int]:
     """Return the length of the longest common subsequence of words, the words of the reference, those of the text."""
     numbers: dict[str, int] = {}
-    expected, given = ([numbers.setdefault(word, len(numbers)) for word in words(side)] for side in (reference, text))
+    expected, given = (
+        [numbers.setdefault(word, len(numbers)) for word in rouge_words(side)] for side in (reference, text)
+    )
     return int(LCSseq.similarity(expected, given)), len(expected), len(given)
 
 

@@ -7,11 +7,11 @@ from msgspec import structs
 
 from validator.protocol.round import ExecutionResult, GroupPlan, MinerState, RoundInput, RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
+from validator.scoring.scoring_types import Candidate, PlannedTask
 from validator.scoring.v1.groups import select_group
 from validator.scoring.v1.rules import Ruled
 from validator.scoring.v1.version_calls import Scoring
-from validator.scoring.values import Candidate, PlannedTask
-from validator.state.values import State
+from validator.state.mechanism_state import State
 
 
 def complete(version: Ruled, state: State, frozen: RoundInput) -> RoundInput:  # noqa: ARG001 - 2.0.0 freezes more

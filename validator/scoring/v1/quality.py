@@ -5,9 +5,9 @@ from typing import Final
 
 from validator.protocol.results import Checks
 from validator.protocol.skill_types import SkillType
+from validator.scoring.scoring_types import AnswerFacts, EvidencePart, Sets
 from validator.scoring.v1.keys import normalised_evidence
 from validator.scoring.v1.rules import QualityRules, Ruled
-from validator.scoring.values import AnswerFacts, EvidencePart, Sets
 
 
 def pi_sets(facts: AnswerFacts) -> Sets | None:

@@ -16,9 +16,9 @@ from validator.protocol.round import (
     is_submitted,
 )
 from validator.protocol.skill_types import SkillType
+from validator.scoring.scoring_types import ScoredTask
 from validator.scoring.v1.rules import ReputationRules, Ruled
 from validator.scoring.v1.version_calls import Scoring
-from validator.scoring.values import ScoredTask
 
 
 class _Ledger:

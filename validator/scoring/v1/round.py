@@ -19,12 +19,12 @@ from validator.protocol.round import (
     RoundTask,
     is_submitted,
 )
+from validator.scoring.scoring_types import ScoredTask
 from validator.scoring.v1.keys import FindingKeys
 from validator.scoring.v1.reputation import reputation_events
 from validator.scoring.v1.task import score_task
 from validator.scoring.v1.version_calls import Scoring
 from validator.scoring.v1.workflow import score_plans
-from validator.scoring.values import ScoredTask
 
 
 def score_round(

@@ -11,10 +11,10 @@ from validator.protocol.round import GoalTask
 from validator.protocol.workflow_plan import PlanError, PlanNode, check_plan, plan_validity
 from validator.protocol.workflow_run import StepOutput, StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring.scoring_types import Fault
 from validator.scoring.v1.output_quality import read_quality
 from validator.scoring.v1.rules import Ruled
 from validator.scoring.v1.workflow import ceiling_of, result_of, totals_fault
-from validator.scoring.values import Fault
 
 _FIRST_AND_UNPLANNED: Final = 2  # tries beyond the declared retries (SPEC 12)
 
@@ -95,7 +95,7 @@ def _step_faults(path: str, task: WorkflowTask, node: PlanNode, step: StepRecord
         moment = attempt.ended
     last = tries[-1] if tries else None
     if step.completed != (last is not None and last.outcome == Reason.STEP_SUCCEEDED):
-        yield Fault(f"{path}.outcome", "is not what the last try came to")
+        yield Fault(f"{path}.outcome", "is not the outcome of the last try")
     if step.completed != (step.output is not None):
         yield Fault(f"{path}.output", "goes with a step that succeeded, and only with one")
     if last is not None and step.output is not None and last.output_sha256 != digest(step.output):

@@ -18,15 +18,15 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import WorkflowRun
+from validator.scoring.scoring_types import ScoredTask
 from validator.scoring.v1.collusion import add_sample, pair_of
 from validator.scoring.v1.execution import executed_tasks
 from validator.scoring.v1.planning import struck_entries
 from validator.scoring.v1.round import window_entries
 from validator.scoring.v1.version_calls import Scoring
 from validator.scoring.v1.workflow import deferred_runs, filled_entries, measure
-from validator.scoring.values import ScoredTask
+from validator.state.mechanism_state import RESULTS, ROLES, ROUNDS, DeferredAnswer, Delta, Late, PairKey, State
 from validator.state.round_end import Change, Ended, begin_step
-from validator.state.values import RESULTS, ROLES, ROUNDS, DeferredAnswer, Delta, Late, PairKey, State
 
 
 def measured_runs(task: RoundTask, answers: Sequence[Passed], scored: ScoredTask) -> dict[tuple[str, str], WorkflowRun]:

@@ -6,12 +6,20 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import Rejection, Submission
 from validator.protocol.round import AssessedMember, AssessmentTask, FailedMember, GroupOutcome, GroupPlan
 from validator.protocol.task import Truth
+from validator.scoring.scoring_types import (
+    AnswerFacts,
+    Claims,
+    Comparison,
+    Member,
+    MemberConsensus,
+    ScoredTask,
+    Standard,
+)
 from validator.scoring.v1.claims import claims_of, majority_threshold
 from validator.scoring.v1.consensus import auditor_agreement, score_members
 from validator.scoring.v1.emission import answer_emission
 from validator.scoring.v1.keys import FindingKeys
 from validator.scoring.v1.rules import Ruled
-from validator.scoring.values import AnswerFacts, Claims, Comparison, Member, MemberConsensus, ScoredTask, Standard
 
 
 def compare_answers(

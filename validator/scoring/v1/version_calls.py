@@ -13,9 +13,9 @@ from validator.protocol.round import (
     RoundInput,
     RoundTask,
 )
+from validator.scoring.scoring_types import AnyCandidate, PlannedTask, ScoredTask
 from validator.scoring.v1.keys import FindingKeys
 from validator.scoring.v1.rules import Ruled
-from validator.scoring.values import AnyCandidate, PlannedTask, ScoredTask
 
 
 class Ranking(Ruled, Protocol):

@@ -8,10 +8,10 @@ from typing import Any, Final
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import KINDS, WINDOW_TYPES, Kind, SkillType, types_of
+from validator.scoring.scoring_types import NO_BASIS, MinerStanding, PayBasis, TypeStanding, WeightPlan
 from validator.scoring.v1.groups import fails_too_often
 from validator.scoring.v1.rules import Ruled
-from validator.scoring.values import NO_BASIS, MinerStanding, PayBasis, TypeStanding, WeightPlan
-from validator.state.values import Pair, State
+from validator.state.mechanism_state import Pair, State
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
 Standing = Mapping[str, MinerStanding]
@@ -179,8 +179,8 @@ def capped_weights(cap: float, scores: Mapping[str, float]) -> dict[str, float]:
     capped: set[str] = set()
     while True:
         total = math.fsum(score for hotkey, score in scores.items() if hotkey not in capped)
-        left = 1.0 - cap * len(capped)
-        weights = {hotkey: cap if hotkey in capped else left * score / total for hotkey, score in scores.items()}
+        remainder = 1.0 - cap * len(capped)
+        weights = {hotkey: cap if hotkey in capped else remainder * score / total for hotkey, score in scores.items()}
         over = {hotkey for hotkey, weight in weights.items() if weight > cap}
         if not over:
             return weights

@@ -22,11 +22,11 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import CodeReport, RunRecord, StepOutput, StepRecord, WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring.scoring_types import Addend, DeferredRun, Penalty, ScoredTask
 from validator.scoring.v1.claims import majority_threshold
 from validator.scoring.v1.output_quality import code_quality
 from validator.scoring.v1.rules import Ruled
 from validator.scoring.v1.task import failed_member
-from validator.scoring.values import Addend, DeferredRun, Penalty, ScoredTask
 
 
 def totals_fault(plan: WorkflowPlan) -> str | None:

@@ -6,9 +6,9 @@ from operator import attrgetter
 from validator.protocol.draws import draws_of
 from validator.protocol.round import GroupPlan
 from validator.protocol.tallies import NO_PRESENCE, Presence
+from validator.scoring.scoring_types import LastTurn, TurnCandidate
 from validator.scoring.v1.groups import MODES, exclusion_reason, first_of
 from validator.scoring.v2.rules import Ruled20
-from validator.scoring.values import LastTurn, TurnCandidate
 
 AUDITORS = {5: 2, 4: 1}  # of a group of so many; of fewer, none
 

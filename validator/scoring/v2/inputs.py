@@ -8,12 +8,12 @@ from msgspec import UNSET, structs
 from validator.protocol.round import AssessmentTask, MinerState, RoundInput, RoundTask, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.protocol.tallies import NO_PRESENCE, Presence
+from validator.scoring.scoring_types import LastTurn, PlannedTask, TurnCandidate
 from validator.scoring.v1.planning import with_late_failures
 from validator.scoring.v2.groups import next_turns, select_group
 from validator.scoring.v2.rules import Ruled20
-from validator.scoring.values import LastTurn, PlannedTask, TurnCandidate
+from validator.state.mechanism_state import State
 from validator.state.tallies import record_of
-from validator.state.values import State
 
 
 def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:

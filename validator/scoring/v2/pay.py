@@ -9,6 +9,7 @@ from validator.protocol.arithmetic import cut, mean
 from validator.protocol.skill_types import KINDS, Kind, SkillType, types_of
 from validator.protocol.sssa import Verdict
 from validator.protocol.tallies import NO_PRESENCE, NO_RECORD, Presence, Tally
+from validator.scoring.scoring_types import NO_BASIS, PayBasis, Ratio, TallyPay, TypePay, WeightPlan
 from validator.scoring.v1.emission import bootstrap
 from validator.scoring.v1.weights import (
     NOBODY,
@@ -21,9 +22,8 @@ from validator.scoring.v1.weights import (
 )
 from validator.scoring.v2.rules import ComponentRules, PresenceRules, Ruled20
 from validator.scoring.v2.tallies import record_mean, with_curated
-from validator.scoring.values import NO_BASIS, PayBasis, Ratio, TallyPay, TypePay, WeightPlan
+from validator.state.mechanism_state import Pair, State
 from validator.state.tallies import record_of
-from validator.state.values import Pair, State
 
 Windows = Mapping[str, Mapping[str, Sequence[Any]]]
 """Hotkey to skill type to entries, oldest first: tallies, and numbers of workflows."""

@@ -12,10 +12,10 @@ from validator.protocol.round import ReputationKind
 from validator.protocol.sssa import Finding, Rule, Sssa, Verdict
 from validator.protocol.tallies import NO_RECORD, Record, Tally
 from validator.protocol.task import KnownFinding, Truth
+from validator.scoring.scoring_types import Claims
 from validator.scoring.v1.claims import VERDICTS_BY_SEVERITY, claims_of
 from validator.scoring.v1.keys import FindingKeys
 from validator.scoring.v2.rules import Ruled20, TallyRules
-from validator.scoring.values import Claims
 
 
 class TalliedAnswer(NamedTuple):
@@ -200,7 +200,7 @@ def _rules(rules: Iterable[Rule]) -> frozenset[tuple[str, str, str]]:
 
 def _heaviest(votes: Sequence[tuple[Verdict, float]]) -> Verdict:
     """Return the verdict of the largest weight; a tie goes to the more severe."""
-    weights = {verdict: math.fsum(w for said, w in votes if said == verdict) for verdict in VERDICTS_BY_SEVERITY}
+    weights = {verdict: math.fsum(w for vote, w in votes if vote == verdict) for verdict in VERDICTS_BY_SEVERITY}
     return max(VERDICTS_BY_SEVERITY, key=weights.__getitem__)  # the first of equals, BLOCK before ALLOW
 
 

@@ -24,6 +24,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.tallies import NO_RECORD, Record, Tally
 from validator.protocol.task import Truth
+from validator.scoring.scoring_types import ScoredTask
 from validator.scoring.v1 import reputation
 from validator.scoring.v1 import round as round_1_0
 from validator.scoring.v1 import step as step_1_0
@@ -33,10 +34,9 @@ from validator.scoring.v1.task import compare_answers, failed_member, group_outc
 from validator.scoring.v1.version_calls import Scoring
 from validator.scoring.v2.rules import Ruled20, Rules20
 from validator.scoring.v2.tallies import MemberTally, TalliedAnswer, event_of_score, struck, tally_task
-from validator.scoring.values import ScoredTask
+from validator.state.mechanism_state import Delta, State, answer_number
 from validator.state.round_end import Change, Ended
 from validator.state.tallies import with_answer
-from validator.state.values import Delta, State, answer_number
 
 
 class Scoring20(Scoring, Protocol):

@@ -35,8 +35,8 @@ from validator.protocol.reasons import OURS, Reason
 from validator.store.codec import unpack
 from validator.store.errors import MismatchError, WrongStateError
 from validator.store.record import NarrowRow, judged_facts, packed_documents
-from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records, Scores, Submissions
+from validator.store.repositories.repository import ROUND, Repository
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, judged_documents, miners, rounds
 
@@ -238,7 +238,7 @@ class Arrivals(Repository):
         await self._insert(answers, rows)
 
     async def failed(self, failures: Sequence[Failure]) -> None:
-        """Note that no usable response came to dispatches that were planned or sent."""
+        """Record that no usable response arrived for dispatches that were planned or sent."""
         await self._move(
             _FAILED, [one.key for one in failures], [_failed(one) for one in failures], ("planned", "sent")
         )

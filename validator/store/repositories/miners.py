@@ -17,8 +17,8 @@ from validator.protocol.round import MAX_ACTS, ClearedFlag, FlagsCleared, Metagr
 from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.store.errors import EmptyReasonError
-from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
+from validator.store.repositories.repository import ROUND, Repository
 from validator.store.repositories.state import States
 from validator.store.rows import AgreementRecord, FlagDetail, FlagRecord, MinerRecord
 from validator.store.tables import acts, capabilities, dispatches, flags, miners
@@ -174,7 +174,7 @@ def usable_types(document: bytes | None) -> tuple[SkillType, ...]:
 
 
 class Miners(Repository):
-    """Hotkeys, with the uid and block of their last sight."""
+    """Hotkeys, with the uid and block when last seen."""
 
     async def seen(self, snapshot: MetagraphSnapshot) -> None:
         """Note every neuron of the snapshot; an older snapshot never overwrites a newer one."""
@@ -190,7 +190,7 @@ class Miners(Repository):
         await self._upsert(miners, rows, newest="last_seen_block", keep=("first_seen_block",))
 
     async def uids(self) -> tuple[tuple[str, int, bool], ...]:
-        """Return (hotkey, uid of its last sight, whether the newest stored metagraph names it), by hotkey."""
+        """Return (hotkey, uid when last seen, whether the newest stored metagraph names it), by hotkey."""
         rows = await self._all(select(miners).order_by(miners.c.hotkey))
         newest = max((row.last_seen_block for row in rows), default=0)
         return tuple((row.hotkey, row.uid, row.last_seen_block == newest) for row in rows)

@@ -10,7 +10,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.receipt import Receipt
 from validator.store.codec import pack, unpack
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.repository import Repository
 from validator.store.rows import LogHead, ReceiptRecord, SaltRecord
 from validator.store.tables import receipts, rounds, salts
 

@@ -25,7 +25,7 @@ from validator.protocol.text import printable
 from validator.store.codec import unpack
 from validator.store.errors import DamagedError
 from validator.store.record import Group, Head, Items, group_of, head_of
-from validator.store.repositories.base import ROUND, Recent, Repository
+from validator.store.repositories.repository import ROUND, Recent, Repository
 from validator.store.rows import ProofRecord, ScoreRecord
 from validator.store.tables import dispatches, judged_documents, records, rounds, tasks
 

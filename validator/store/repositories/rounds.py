@@ -23,10 +23,10 @@ from validator.store.errors import (
     MismatchError,
 )
 from validator.store.record import SKIPPED, OpenRound, Record, RoundEnding, frames, recorded
-from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.records import Records, Submissions
+from validator.store.repositories.repository import ROUND, Repository
 from validator.store.repositories.tasks import Tasks
 from validator.store.repositories.windows import Windows
 from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, WindowEntry, planned_tasks

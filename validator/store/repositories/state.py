@@ -10,11 +10,21 @@ from sqlalchemy import delete, func, select
 
 from validator.protocol.round import RoundInput
 from validator.protocol.text import printable
+from validator.state.mechanism_state import (
+    FROZEN_ROUNDS,
+    LATE_ROUNDS,
+    Delta,
+    FrozenRound,
+    Late,
+    Mechanism,
+    Miner,
+    Shared,
+    State,
+)
 from validator.state.round_end import Ended, mark_unknown_plan, record_vector
-from validator.state.values import FROZEN_ROUNDS, LATE_ROUNDS, Delta, FrozenRound, Late, Mechanism, Miner, Shared, State
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.repository import Repository
 from validator.store.tables import flags, state_copies, state_late, state_miners, state_rounds, state_shared
 
 T = TypeVar("T")

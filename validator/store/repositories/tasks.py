@@ -13,8 +13,8 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
-from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
+from validator.store.repositories.repository import ROUND, Repository
 from validator.store.rows import GroupRecord, SubmittedSkill, TaskEnd, TaskRecord
 from validator.store.tables import bundles, given_tasks, retired_tasks, rounds, submitted_skills, tasks
 

@@ -26,7 +26,7 @@ from validator.protocol.waiting_work import (
 )
 from validator.scoring import deferred_runs, executed_tasks
 from validator.store.errors import MismatchError
-from validator.store.repositories.base import ROUND, Repository
+from validator.store.repositories.repository import ROUND, Repository
 from validator.store.tables import waiting_work
 
 c = waiting_work.c

@@ -11,7 +11,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.receipt import WeightsLink
 from validator.store.codec import pack, unpack
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, WrongStateError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.repository import Repository
 from validator.store.rows import RowState, VectorRecord, WeightLock, WeightMark, WeightsRecord, WeightsState
 from validator.store.tables import weight_links, weight_locks, weight_marks, weight_submissions, weight_vectors
 

@@ -10,7 +10,7 @@ from validator.protocol.dispatch_record import DispatchKey
 from validator.protocol.round import ExecutionResult
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import MismatchError
-from validator.store.repositories.base import ROUND, Repository
+from validator.store.repositories.repository import ROUND, Repository
 from validator.store.rows import WindowEntry
 from validator.store.tables import dispatches, miners, tasks
 

@@ -276,7 +276,7 @@ class AnswerFacts(OfAssessment, Document, frozen=True):
         window: of the role, seconds.
         t: seconds the answer took.
         epoch: subnet epoch (bootstrap).
-        verdict, risk_score, findings, rules, manifest_sha256: what the miner said.
+        verdict, risk_score, findings, rules, manifest_sha256: from the answer.
         shell_commands: commands in the miner's shell_commands trace; None where there is no such trace.
         truth: verdict to score against and what else is known; null fields make their axes not apply.
         provenance: where the truth verdict comes from; `consensus` when it is the group's (D-7).
