@@ -191,11 +191,11 @@ async def test_with_both_not_well_it_is_said_why_within_a_minute(
 BLOCK_S: Final = 0.5
 EPOCH: Final = 50  # blocks
 DETECTED_BY_WAITING: Final = ("hangs", "2 s a call", "no notices", "stands still")  # for most of a short epoch
-QUICK: Final = Limits(call_s=6.0, submit_s=6.0, no_block_s=24.0)
+QUICK: Final = Limits(call_s=8.0, submit_s=8.0, no_block_s=32.0)
 
 
 def loop_over(world: TwoEndpoints, store: Store) -> WeightService:
-    settings = WeightsSettings(blocks_before_epoch_end=EPOCH - 4, timeout_s=6.0, valid_blocks=8)
+    settings = WeightsSettings(blocks_before_epoch_end=EPOCH - 4, timeout_s=8.0, valid_blocks=8)
     return WeightService(
         store=store,
         chain=world.chain,

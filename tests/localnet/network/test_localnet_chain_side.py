@@ -71,7 +71,7 @@ async def test_settings_pass_where_the_freeze_window_stays(made: Made, sudo_repo
     assert chain.freeze_window == 10
     assert sum(refused(chain, name) for name, _ in set(chain.calls)) > 3
     assert "AdminActionProhibitedDuringWeightsWindow" in "".join(shown)
-    assert "left as it is: The chain's runtime has no such call: AdminUtils.sudo_set_admin_freeze_window" in shown
+    assert "not changed: The chain's runtime has no such call: AdminUtils.sudo_set_admin_freeze_window" in shown
     assert (chain.stepping().tempo, chain.subnet.rules.reveal_epochs) == (12, 0)
     assert chain.first_emission is not None
 
