@@ -28,16 +28,16 @@ from tracer.places import Folder
 
 from miner.bundles.written import written_bundles
 from miner.tracing import pack_traces, trace_as
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import pack
-from validator.protocol.bundles import read_bundle
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import BASE_TRACES, SkillType, is_runtime
-from validator.protocol.traces import digitless_digests, read_traces, signature_digest
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.skill_types import BASE_TRACES, SkillType, is_runtime
+from sssa.protocol.traces import digitless_digests, read_traces, signature_digest
+from sssa.scoring import ExecutionRun, TracedAnswer, compare_execution, version
+from sssa.sources import SeededRandom
 from validator.sandbox.containers import ContainerSandbox
 from validator.sandbox.interface import Ended, Evidence, SandboxJob, SandboxLimits
-from validator.scoring import ExecutionRun, TracedAnswer, compare_execution, version
-from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary
 
 TASKS: Final = int(os.environ.get("TASKS", "44"))

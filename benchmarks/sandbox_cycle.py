@@ -24,8 +24,8 @@ from code_kit import serving_runtime_image
 from engine_kit import running_registry, sandbox_at
 from sandbox_jobs import make_job
 
-from validator.protocol.archives import pack
-from validator.protocol.runtime_image import RuntimeImage
+from sssa.protocol.archives import pack
+from sssa.protocol.runtime_image import RuntimeImage
 from validator.sandbox.interface import Evidence
 
 TASKS: Final = 10

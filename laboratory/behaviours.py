@@ -7,8 +7,8 @@ from laboratory.population import Player, World
 from laboratory.simulated_answers import NOTHING, Answer, Laboratory, Skill, invented, perfect, sprayed
 from laboratory.streams import stream
 from laboratory.world import Latent
-from validator.protocol.answer import Role
-from validator.protocol.sssa import Analysis
+from sssa.protocol.answer import Role
+from sssa.protocol.sssa import Analysis
 
 _SHARES: Final = 8  # an omission is one of so many
 

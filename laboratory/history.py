@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from laboratory.population import Group, Population, World
-from validator.protocol.findings import match_faults
-from validator.protocol.results import RoundResults, Submission
-from validator.protocol.round import AssessmentTask, RoundInput, RoundPlan
-from validator.protocol.skill_types import KINDS
-from validator.protocol.sssa import Verdict
-from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring import (
+from sssa.protocol.findings import match_faults
+from sssa.protocol.results import RoundResults, Submission
+from sssa.protocol.round import AssessmentTask, RoundInput, RoundPlan
+from sssa.protocol.skill_types import KINDS
+from sssa.protocol.sssa import Verdict
+from sssa.protocol.workflow_run import WorkflowRun
+from sssa.scoring import (
     FindingKeys,
     WeightPlan,
     measured_runs,
@@ -25,9 +25,9 @@ from validator.scoring import (
     version,
     windows_of,
 )
-from validator.state.inputs import freeze_miner
-from validator.state.mechanism_state import Declarations, Shared, State
-from validator.state.round_end import Ended, apply
+from sssa.state.inputs import freeze_miner
+from sssa.state.mechanism_state import Declarations, Shared, State
+from sssa.state.round_end import Ended, apply
 
 _FEWEST: Final = 24  # faults that two miners must have met together
 _ALIKE: Final = 0.8  # correlation of luck from which two are taken for one analysis

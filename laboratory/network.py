@@ -8,12 +8,12 @@ from laboratory.behaviours import Crowd, Deed
 from laboratory.population import Player, Population
 from laboratory.streams import token
 from laboratory.world import Latent, Library
-from validator.protocol.answer import Role
-from validator.protocol.draws import round_seed, salt_commitment
-from validator.protocol.execution import ExecutionEvent
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidDispatch
-from validator.protocol.round import (
+from sssa.protocol.answer import Role
+from sssa.protocol.draws import round_seed, salt_commitment
+from sssa.protocol.execution import ExecutionEvent
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Checks, Rejection, RoundResults, Submission, VoidDispatch
+from sssa.protocol.round import (
     AssessmentTask,
     ExecutionResult,
     MetagraphSnapshot,
@@ -22,10 +22,10 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
 )
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import KINDS, SkillType, is_runtime
-from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
-from validator.scoring import (
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import KINDS, SkillType, is_runtime
+from sssa.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
+from sssa.scoring import (
     FindingKeys,
     WeightPlan,
     executed_tasks,
@@ -35,9 +35,9 @@ from validator.scoring import (
     version,
     windows_of,
 )
-from validator.state.inputs import freeze_miner
-from validator.state.mechanism_state import Declarations, Shared, State
-from validator.state.round_end import Ended, apply, record_vector
+from sssa.state.inputs import freeze_miner
+from sssa.state.mechanism_state import Declarations, Shared, State
+from sssa.state.round_end import Ended, apply, record_vector
 
 _VALIDATOR: Final = "validator"
 _TEMPO: Final = 360

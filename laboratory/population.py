@@ -10,11 +10,11 @@ from typing import Annotated, Final, Literal, NamedTuple, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from validator.protocol.answer import Role
-from validator.protocol.errors import ValidatorError
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Verdict
-from validator.protocol.text import printable
+from sssa.protocol.answer import Role
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Verdict
+from sssa.protocol.text import printable
 
 Part = Annotated[float, Meta(ge=0, le=1)]
 Level = Annotated[float, Meta(gt=0, lt=1)]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from laboratory.network import Network, Played
 from laboratory.population import Player, Population
-from validator.state.mechanism_state import State
+from sssa.state.mechanism_state import State
 
 
 class MinerResult(Struct, frozen=True):

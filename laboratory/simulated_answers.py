@@ -9,8 +9,8 @@ from msgspec import structs
 from laboratory.population import World
 from laboratory.streams import poisson, stream
 from laboratory.world import ADVISORIES, ANYTHING, Kind, Latent, false_alarm
-from validator.protocol.findings import risk_of, verdict_of
-from validator.protocol.sssa import Analysis, Dependency, Finding, Rule, Verdict
+from sssa.protocol.findings import risk_of, verdict_of
+from sssa.protocol.sssa import Analysis, Dependency, Finding, Rule, Verdict
 
 NOTHING: Final = Analysis("ALLOW", 0.0, (), (), ())
 

@@ -16,7 +16,7 @@ from laboratory.population import Population
 from laboratory.questions import QUESTIONS, Question
 from laboratory.results import Estimate, Result, estimate
 from laboratory.runs import play_all
-from validator.protocol.errors import ValidatorError
+from sssa.protocol.errors import ValidatorError
 
 VERSIONS: Final = ("1.0.0", "2.0.0")
 

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple, get_args
 
 from laboratory.population import World
 from laboratory.streams import stream, token
-from validator.protocol.draws import canary_types, task_id
-from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM, SEVERITIES, VERDICTS, risk_of, verdict_of
-from validator.protocol.round import AssessmentTask
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Category, Dependency, Finding, Rule, Severity
-from validator.protocol.task import KnownFinding, Truth
-from validator.scoring import Version
+from sssa.protocol.draws import canary_types, task_id
+from sssa.protocol.findings import BLOCK_FROM, REVIEW_FROM, SEVERITIES, VERDICTS, risk_of, verdict_of
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Category, Dependency, Finding, Rule, Severity
+from sssa.protocol.task import KnownFinding, Truth
+from sssa.scoring import Version
 
 _CATEGORIES: Final[tuple[Category, ...]] = tuple(
     one for one in get_args(Category) if one not in {"canary_match", "transitive_risk", "dependency_cve"}

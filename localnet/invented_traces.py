@@ -13,8 +13,8 @@ from tracer.records import Records, empty_records
 from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.behaviours import careless
-from validator.protocol.answer import ProbeEvidence
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.answer import ProbeEvidence
+from sssa.protocol.skill_types import SkillType
 
 _PACE_S: Final = 0.01
 _IMPORT: Final = re.compile(r"^(?:import|from) ([A-Za-z_][\w.]*)", re.MULTILINE)

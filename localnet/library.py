@@ -7,9 +7,9 @@ from typing import Final
 
 from miner.analysis_pool import Analyser
 from miner.bundles.written import WrittenBundle, written_bundles
-from validator.protocol.bundles import read_bundle
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
 from validator.tasks.folder import sourced_task
 from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask, TaskError

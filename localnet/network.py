@@ -33,17 +33,17 @@ from miner.analysis_pool import AnalysisPool
 from miner.services.catalogue import Service, ServiceAddress
 from miner.services.service_server import LocalServices
 from miner.tracing import Tracer
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.sources import SystemClock
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.world import World, http_clients, judging_workers
-from validator.protocol.errors import ValidatorError
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType, is_runtime
 from validator.settings.model import Settings
-from validator.sources import SystemClock
 from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import SourcedTask, TaskSource

@@ -11,10 +11,10 @@ from miner.analysis_pool import Analyser, AnalysisPool
 from miner.behaviours import PACE_S
 from miner.goals.goal_files import local_goals
 from miner.services.catalogue import Service, ServiceAddress
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.task import Windows
-from validator.protocol.workflow_task import WorkflowTask
-from validator.sources import Clock
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.task import Windows
+from sssa.protocol.workflow_task import WorkflowTask
+from sssa.sources import Clock
 from validator.tasks.source import MemorySource, SourcedTask, TaskSource
 
 _BLOCK_S: Final = 1.0

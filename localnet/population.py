@@ -12,10 +12,10 @@ from miner.assessment import Kit
 from miner.behaviours import PACE_S, paced
 from miner.server import LocalMiner
 from miner.tracing import Tracer
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.sources import Clock
 from validator.chain.subnet import SimulatedSubnet
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.sources import Clock
 
 
 @dataclass(slots=True)

@@ -11,10 +11,10 @@ from localnet.executions.story import ExecutionStory, execution_story
 from localnet.own.task_separation import OwnStory
 from localnet.roster import Resident
 from localnet.vector_comparison import Payout
-from validator.protocol.arithmetic import mean
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AssessedMember, MemberOutcome, RanMember
+from sssa.protocol.skill_types import SkillType
 from validator.rounds.facts import EndedRound
 from validator.store import Store, Transaction
 from validator.store.rows import FlagDetail, FlagRecord, WeightsRecord

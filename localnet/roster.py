@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 
 Kind = Literal[
     "thorough",

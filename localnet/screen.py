@@ -13,7 +13,7 @@ from localnet.analysis_cost import print_effort
 from localnet.executions.story import print_executions
 from localnet.own.results import print_own
 from localnet.result import MinerResult, NetworkResult
-from validator.protocol.text import printable
+from sssa.protocol.text import printable
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.rows import FlagDetail

@@ -5,8 +5,8 @@ from typing import Final
 from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.behaviours import answer_thoroughly, draw, invented_places, pick
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.sssa import Category, Finding, Rule, Severity, Verdict
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.sssa import Category, Finding, Rule, Severity, Verdict
 
 _CATEGORIES: Final[tuple[Category, ...]] = ("secrets_exposure", "excessive_capability", "transitive_risk", "other")
 _SEVERITIES: Final[tuple[Severity, ...]] = ("medium", "high", "critical")

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Protocol
 
 from localnet.population import Population
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.sources import SeededRandom
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.start import settle_chain
 from validator.daemon.world import World
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
 from validator.rounds.facts import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.settings.model import Settings
 from validator.settings.urls import SecretUrl
-from validator.sources import SeededRandom
 from validator.store import open_store, schema_state
 from validator.store.urls import parse_url
 

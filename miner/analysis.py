@@ -22,12 +22,12 @@ from miner.scanners.servers import MANIFEST, tool_findings
 from miner.scanners.settings import COMPOSITION, Settings, snippets_of
 from miner.scanners.source import SourceFile, addressable, is_for_agents, line_of, objects, read_object, runs_in, string
 from miner.scanners.unread_files import Unread
-from validator.protocol import limits
-from validator.protocol import vocabulary as cap
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.findings import SEVERITIES, risk_of, verdict_of
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.sssa import (
+from sssa.protocol import limits
+from sssa.protocol import vocabulary as cap
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.findings import SEVERITIES, risk_of, verdict_of
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.protocol.sssa import (
     Dependency,
     EvidenceRefError,
     Finding,
@@ -36,7 +36,7 @@ from validator.protocol.sssa import (
     Verdict,
     parse_evidence_ref,
 )
-from validator.protocol.text import printable
+from sssa.protocol.text import printable
 
 SCANNERS: Final[tuple[Scanner, ...]] = (Semgrep(), Flows(), Prose(), Settings(), Packages(), Unread())
 UNREAD_RISK: Final = 0.35  # at least, of a bundle with code that no scanner reads

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from miner.analysis import Analysis
-from validator.protocol.limits import MIB
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.limits import MIB
+from sssa.protocol.skill_types import SkillType
 from validator.workers.interface import Budget, Whose
 from validator.workers.pool import WorkerPool
 

@@ -11,12 +11,12 @@ import msgspec
 from miner.analysis import Analysis
 from miner.analysis_pool import Analyser
 from miner.tracing import Records, Tracer, pack_traces, trace_hashes
-from validator.protocol.answer import Answer, Dispatch, canary_marker
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import is_runtime
-from validator.protocol.sssa import Analysis as Conclusion
-from validator.protocol.sssa import Evidence, Policy, SandboxManifest, Signature, Skill, Sssa
-from validator.sources import Clock
+from sssa.protocol.answer import Answer, Dispatch, canary_marker
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import is_runtime
+from sssa.protocol.sssa import Analysis as Conclusion
+from sssa.protocol.sssa import Evidence, Policy, SandboxManifest, Signature, Skill, Sssa
+from sssa.sources import Clock
 
 TRACER_VERSION: Final = "1"
 

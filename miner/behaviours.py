@@ -10,10 +10,10 @@ import msgspec
 from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.scanners.source import SourceFile, addressable
-from validator.protocol import limits
-from validator.protocol.answer import Answer, answer_limit
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Finding, Severity, Skill, signing_bytes
+from sssa.protocol import limits
+from sssa.protocol.answer import Answer, answer_limit
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Finding, Severity, Skill, signing_bytes
 
 Behaviour = Callable[[Assessment], Awaitable[Response]]
 """A miner's response to a dispatch, determined by hotkey and task."""

@@ -16,14 +16,14 @@ from miner.scanners.prose import hosts_by_line, orders_in
 from miner.scanners.scanner import Bundle, Use, new_finding
 from miner.scanners.servers import MANIFEST, tools_of_manifest
 from miner.scanners.source import SourceFile, read_object, string
-from validator.files import new_file, settle
-from validator.protocol.bundles import read_bundle
-from validator.protocol.limits import MAX_STRING
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, Rule
-from validator.protocol.task import TRUTH_OF_AXIS, KnownFinding, Task, Truth
-from validator.protocol.vocabulary import RESOURCE_OF
-from validator.scoring import CURRENT, version
+from sssa.files import new_file, settle
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.limits import MAX_STRING
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Finding, Rule
+from sssa.protocol.task import TRUTH_OF_AXIS, KnownFinding, Task, Truth
+from sssa.protocol.vocabulary import RESOURCE_OF
+from sssa.scoring import CURRENT, version
 from validator.tasks.folder import (
     BUNDLE_NAME,
     DRAFT_NAME,

@@ -8,13 +8,13 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from validator.protocol import limits
-from validator.protocol.answer import Dispatch, probe_values
-from validator.protocol.archives import ArchiveError
-from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.errors import ValidatorError
-from validator.protocol.strict_json import JsonError, decode
+from sssa.protocol import limits
+from sssa.protocol.answer import Dispatch, probe_values
+from sssa.protocol.archives import ArchiveError
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.strict_json import JsonError, decode
 
 MAX_DISPATCH: Final = 4 * -(-limits.MAX_BUNDLE_COMPRESSED // 3) + 64 * 1024
 

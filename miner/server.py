@@ -16,16 +16,16 @@ from miner.assessment import Assessment, Kit, Response
 from miner.behaviours import Behaviour
 from miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from miner.tracing import TracingError
+from sssa.protocol.capabilities import DEFAULT_MAX_CONCURRENT, Capabilities
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.text import printable
+from sssa.protocol.times import format_time
+from sssa.sources import Clock
 from validator.incoming.auth import AuthRefusedError, RequestVerifier
-from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT, Capabilities
-from validator.protocol.errors import ValidatorError
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.text import printable
-from validator.protocol.times import format_time
-from validator.sources import Clock
 
 HOTKEY_HEADER: Final = "X-Bittensor-Hotkey"
 SOFTWARE: Final = "sssa-local-miner/1"

@@ -14,15 +14,15 @@ from miner.assessment import Kit
 from miner.behaviours import answer_thoroughly, paced
 from miner.server import HOST, LocalMiner
 from miner.tracing import Tracer
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.round import Axon, MetagraphSnapshot
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.chain.interface import ChainError, NotRegisteredError
 from validator.chain.opening import real_chain
 from validator.daemon.signals import Stop
-from validator.protocol.errors import ValidatorError
-from validator.protocol.round import Axon, MetagraphSnapshot
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.telemetry import Event
 
 if TYPE_CHECKING:

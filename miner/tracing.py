@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from tracer.records import Probes, Records, TracingError, empty_records, trace_files
 from tracer.run import trace_bundle
 
-from validator.protocol.answer import Dispatch, ProbeEvidence
-from validator.protocol.archives import pack
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.answer import Dispatch, ProbeEvidence
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.skill_types import SkillType
 from validator.sandbox.interface import Evidence, Sandbox, SandboxJob
 
 __all__ = ["Records", "Tracer", "TracingError", "pack_traces", "trace_as", "trace_hashes"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simulation.loop import SimulationError
 from simulation.universe import MECHANISMS, VALIDATOR
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import anchor_of
 from validator.audit.export import audit_lines, first_sequence
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
 from validator.audit.replay import replay_round
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import anchor_of
 from validator.rounds.facts import PASSED
 from validator.store import Store
 from validator.store.checking import checks

@@ -194,9 +194,7 @@ MUTATIONS: Final = (
         "    lock.drop()\n    return lock\n",
         ("intruder",),
     ),
-    Mutation(
-        "a window has 99 entries", "validator/state/mechanism_state.py", "ENTRIES: Final = 100", "ENTRIES: Final = 99"
-    ),
+    Mutation("a window has 99 entries", "sssa/state/mechanism_state.py", "ENTRIES: Final = 100", "ENTRIES: Final = 99"),
 )
 
 

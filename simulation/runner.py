@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 from simulation.faults import Fault, draw
 from simulation.history import History, Played
 from simulation.universe import canary_of
-from validator.protocol.skill_types import ASSESSED_TYPES
+from sssa.protocol.skill_types import ASSESSED_TYPES
 
 LIMIT_S: Final = 900.0  # of real time for one seed; what takes longer waits for something real
 _REAL: Final = ("socket.connect", "socket.bind", "subprocess.Popen", "os.fork", "os.system", "time.sleep")

@@ -22,6 +22,21 @@ from simulation.faults import ANSWERS, BRIEF, OWN, Faults
 from simulation.loop import LoopClock, Time, VirtualLoop
 from simulation.network import Link, fault_of
 from simulation.sqlite import handles
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.draws import NONCE_BYTES
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon, MetagraphSnapshot
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.task import Windows
+from sssa.protocol.times import format_time
+from sssa.protocol.weight_rows import to_u16
+from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from sssa.protocol.workflow_run import StepOutput, StepRequest
+from sssa.protocol.workflow_task import Tool
+from sssa.sources import SeededRandom, ns_of
 from validator.chain.interface import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState, WeightRow
@@ -31,26 +46,11 @@ from validator.miners.client import HttpMinerClient, MinerClient
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call
 from validator.outgoing.stalls import StallsSince
-from validator.protocol.answer import Dispatch
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.draws import NONCE_BYTES
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon, MetagraphSnapshot
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.task import Windows
-from validator.protocol.times import format_time
-from validator.protocol.weight_rows import to_u16
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.protocol.workflow_run import StepOutput, StepRequest
-from validator.protocol.workflow_task import Tool
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sandbox.interface import CodeJob, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
 from validator.settings.model import Settings
-from validator.sources import SeededRandom, ns_of
 from validator.store.columns import unsealed
 from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals

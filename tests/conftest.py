@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from doctor_kit import Place
     from engine_kit import Registry
 
-    from validator.protocol.runtime_image import RuntimeImage
+    from sssa.protocol.runtime_image import RuntimeImage
 
 # How long an example takes says more about the machine than about the code; one that fails can be run again as it was.
 settings.register_profile("suite", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from validator.sources import Clock
+from sssa.sources import Clock
 
 T = TypeVar("T")
 

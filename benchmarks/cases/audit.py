@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import Case, per_second
 from samples.played_rounds import ROUNDS, exported, played
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
 
 
 def cases() -> Iterator[Case]:

@@ -21,10 +21,10 @@ from harness import Case
 from hostile import of_channel
 from hostile.kinds import Case as Attack
 
-from validator.kinds.assessment.costliest_answer import dearest_answer
-from validator.protocol.answer import Dispatch, probe_values
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import SkillType
+from sssa.kinds.assessment.costliest_answer import dearest_answer
+from sssa.protocol.answer import Dispatch, probe_values
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import SkillType
 
 _JUDGING: Final = Path(__file__).parents[1] / "samples" / "judging.py"
 _SHOWN: Final = 12

@@ -11,9 +11,9 @@ from harness import Case
 from step_services import Services, honest, step_client, task_at
 from workflow_builders import make_plan, step
 
+from sssa.scoring import CURRENT, version
+from sssa.sources import SystemClock
 from validator.kinds.workflow.executor import run_plan
-from validator.scoring import CURRENT, version
-from validator.sources import SystemClock
 
 _MIDDLE: Final = {"m1": 0.3, "m2": 0.5, "m3": 0.2, "m4": 0.4}
 _NEXT: Final = {"n1": 0.6, "n2": 0.3, "n3": 0.1, "n4": 0.2}

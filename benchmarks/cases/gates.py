@@ -13,11 +13,11 @@ from harness import Case, per_second
 from samples.group import SIGNERS, TASK, answers, bodies
 from samples.traced_answer import traced
 
-from validator.kinds.assessment.judge import judge
-from validator.kinds.judging import Expected, Judged
-from validator.protocol.answer import Answer
-from validator.protocol.reasons import Reason
-from validator.protocol.sssa import signing_bytes
+from sssa.kinds.assessment.judge import judge
+from sssa.kinds.judging import Expected, Judged
+from sssa.protocol.answer import Answer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.sssa import signing_bytes
 
 _SECONDS = 1.5
 _PASSED = (Reason.ACCEPTED, Reason.ACCEPTED_EARLY)

@@ -16,9 +16,9 @@ from samples.whole_rounds import computed_ms
 
 from laboratory.network import Network
 from laboratory.population import population_of
-from validator.scoring import FindingKeys, plan_round, score_round
-from validator.state.mechanism_state import State
-from validator.state.round_end import Ended, apply
+from sssa.scoring import FindingKeys, plan_round, score_round
+from sssa.state.mechanism_state import State
+from sssa.state.round_end import Ended, apply
 
 _ROUNDS: Final = 30  # before what is measured: kinds of faults count from about the tenth on
 _MINERS: Final = (64, 256)

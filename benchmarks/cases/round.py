@@ -18,10 +18,10 @@ from random_rounds import crowded
 from samples.postgres import postgres
 from samples.whole_rounds import WholeRounds, whole_rounds
 
-from validator.protocol.draws import draws_of
-from validator.protocol.results import RoundResults
-from validator.protocol.round import RoundInput, RoundPlan
-from validator.scoring import CURRENT, plan_round, score_round, version
+from sssa.protocol.draws import draws_of
+from sssa.protocol.results import RoundResults
+from sssa.protocol.round import RoundInput, RoundPlan
+from sssa.scoring import CURRENT, plan_round, score_round, version
 
 _SCORED_BY: Final = version(CURRENT)
 _DEMANDS: Final = {64: "≥ 150", 256: "≥ 80"}

@@ -10,8 +10,8 @@ from harness import Case, per_second
 from samples.group import answers, bodies
 from samples.scored_group import compared, from_bytes
 
-from validator.protocol.answer import Answer
-from validator.scoring import Claims, claims_of
+from sssa.protocol.answer import Answer
+from sssa.scoring import Claims, claims_of
 
 _DECODER = msgspec.json.Decoder()
 

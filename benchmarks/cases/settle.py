@@ -17,10 +17,10 @@ from harness import Case
 from samples.full_windows import TYPES, WINDOW, fill
 from world import VALIDATOR
 
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.skill_types import Kind
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.skill_types import Kind
+from sssa.sources import SeededRandom, VirtualClock
 from validator.settings.model import WeightsSettings
-from validator.sources import SeededRandom, VirtualClock
 from validator.store import open_store
 from validator.store.vector_inputs import basis_of
 from validator.weights.plan import mechanisms, plan_vector

@@ -7,9 +7,9 @@ from bittensor_core import CRYPTO_SR25519, verify_signature
 from harness import Case, microseconds, per_second
 from samples.group import answers
 
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.signatures import verify_document
-from validator.protocol.sssa import signing_bytes
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.signatures import verify_document
+from sssa.protocol.sssa import signing_bytes
 
 
 def cases() -> Iterator[Case]:

@@ -10,12 +10,12 @@ from group_rounds import Settled, worked_example
 from harness import Case, microseconds
 from msgspec import structs
 
-from validator.protocol.round import AgreementPair, MinerState
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT, version
-from validator.state.inputs import freeze_miner
-from validator.state.mechanism_state import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES, Miner, Pair, Shared, State, Window
-from validator.state.round_end import Ended, apply
+from sssa.protocol.round import AgreementPair, MinerState
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import CURRENT, version
+from sssa.state.inputs import freeze_miner
+from sssa.state.mechanism_state import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES, Miner, Pair, Shared, State, Window
+from sssa.state.round_end import Ended, apply
 
 _HERE: Final = 256
 _DEPARTED: Final = 20_000

@@ -22,11 +22,11 @@ from real_skills.figures import PRECISION, RECALL, ROOT, Figures, measure, rules
 from real_skills.network_run import PACE, network
 from real_skills.page import PAGE, replaced, tables
 from real_skills.shape_files import later_shapes
-from validator.cli.rendering import progress
+from sssa.cli.rendering import progress
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
 from validator.planting.planting import Shape
 from validator.planting.shapes import builtin_shapes
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
 from validator.tasks.package_manifest import read_packages
 
 SEED: Final = "real skills 1"

@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 from miner.analysis import analyse
 from miner.behaviours import NOTHING, careless, with_gaps
 from real_skills.recall import Analyser, Files
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Category, Finding
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Category, Finding
 
 REFERENCE: Final = "reference miner"
 _WHO: Final = "somebody"  # what a behaviour overlooks follows from a name

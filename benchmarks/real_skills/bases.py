@@ -10,11 +10,11 @@ import msgspec
 from package_downloads import write_local_manifest
 
 from real_skills.compositions import composed
-from validator.protocol.archives import pack
-from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task
 from validator.tasks.folder import read_task, sourced_task
 from validator.tasks.package_manifest import Package, read_packages
 from validator.tasks.package_reference import parse_reference

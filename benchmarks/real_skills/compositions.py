@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 from validator.tasks.packing import json_file
 
 # What a definition calls the tools that it may use, in the words of a manifest.

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from validator.protocol.findings import match_faults
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import EvidenceRefError, Finding, parse_evidence_ref
-from validator.protocol.task import KnownFinding
+from sssa.protocol.findings import match_faults
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import EvidenceRefError, Finding, parse_evidence_ref
+from sssa.protocol.task import KnownFinding
 
 Files = Mapping[str, bytes]
 Analyser = Callable[[Files, SkillType], Sequence[Finding]]

@@ -7,13 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from validator.protocol.answer import Role
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AgreementPair, AssessedMember, RoundOutcome
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT, version
-from validator.state.mechanism_state import ENTRIES, ROLES, ROUNDS, SAMPLES, Delta, Miner, Pair, Window
+from sssa.protocol.answer import Role
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AgreementPair, AssessedMember, RoundOutcome
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import CURRENT, version
+from sssa.state.mechanism_state import ENTRIES, ROLES, ROUNDS, SAMPLES, Delta, Miner, Pair, Window
 from validator.store import open_store, upgrade
 from validator.store.record import Head, frames
 from validator.store.repositories.state import NOTHING

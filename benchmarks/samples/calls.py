@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 
 from aiohttp import ClientSession, TCPConnector
 
+from sssa.protocol.limits import MAX_BODY
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call
-from validator.protocol.limits import MAX_BODY
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
 
 DELAY_S: Final = 0.05
 BODY: Final = bytes(itertools.islice(itertools.cycle(b"0123456789abcdef"), 50_000))

@@ -15,20 +15,20 @@ from random_rounds import crowded
 
 from samples.calls import PATIENCE_S, SIGNER, Turn, axons, timed
 from samples.silent_log import unlogged
-from validator.kinds.judging import Judged
+from sssa.kinds.judging import Judged
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Rejection
+from sssa.protocol.round import AssessmentTask, GroupPlan, Neuron, RoundInput, RoundPlan
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
+from sssa.scoring import CURRENT, version
+from sssa.sources import SystemClock
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call, Reply, Sent
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Rejection
-from validator.protocol.round import AssessmentTask, GroupPlan, Neuron, RoundInput, RoundPlan
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
-from validator.scoring import CURRENT, version
-from validator.sources import SystemClock
 from validator.store import Store, open_store
 from validator.workers.interface import Here, Whose
 

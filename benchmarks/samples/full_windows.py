@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 from random_rounds import crowded
 
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot, RoundInput, RoundPlan
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT, version
-from validator.state.mechanism_state import Window
-from validator.state.round_end import Change, Ended, step_unscored
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot, RoundInput, RoundPlan
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import CURRENT, version
+from sssa.state.mechanism_state import Window
+from sssa.state.round_end import Change, Ended, step_unscored
 from validator.store import open_store
 
 _BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,11 +5,11 @@ from typing import Final
 import msgspec
 from builders import make_task
 
-from validator.protocol.answer import Answer, probe_values
-from validator.protocol.round import GroupPlan
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import (
+from sssa.protocol.answer import Answer, probe_values
+from sssa.protocol.round import GroupPlan
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import (
     Analysis,
     Category,
     Dependency,

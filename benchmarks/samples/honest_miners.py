@@ -13,12 +13,12 @@ from aiohttp import web
 from world import answer_to
 
 from samples.group import answers
-from validator.protocol.answer import Dispatch
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES
-from validator.protocol.sssa import Signature
-from validator.protocol.times import format_time
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES
+from sssa.protocol.sssa import Signature
+from sssa.protocol.times import format_time
 
 _MOST: Final = 16 * 1024 * 1024  # bytes of a request
 _ANSWERS: Final = [answer.sssa for answer in answers()]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 def judge_one() -> None:
     """Judge what comes on standard input; print seconds of CPU, MiB above the start, the reason."""
-    from validator.kinds.assessment.judge import judge
+    from sssa.kinds.assessment.judge import judge
 
     start = peak()
     expected, body = pickle.loads(sys.stdin.buffer.read())

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from localnet.library import DISTRIBUTIONS
+from sssa.protocol.draws import NONCE_BYTES
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import CURRENT, version
 from validator.kinds.assessment.supply import pack_task as dispatched
-from validator.protocol.draws import NONCE_BYTES
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT, version
 from validator.store import Store, open_store
 from validator.store.size import table_sizes
 from validator.tasks.packing import PackOptions, pack_task

@@ -13,8 +13,8 @@ from samples.dispatched_rounds import dispatched
 from samples.judging_process import peak
 from samples.lag import lags, p99
 from samples.stand_in import many_descriptors
+from sssa.protocol.limits import MIB
 from validator.daemon.allocator import settle_allocator, settle_collector
-from validator.protocol.limits import MIB
 
 _RUNS: Final[Mapping[str, Callable[[int], Coroutine[Any, Any, Turn]]]] = {"dispatched": dispatched, "bare": bare}
 

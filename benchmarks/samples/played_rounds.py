@@ -10,9 +10,9 @@ from typing import Final
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
 from samples.silent_log import drop_log
+from sssa.sources import Clock
 from validator.audit.export import audit_lines
 from validator.rounds.receipts import close_epoch
-from validator.sources import Clock
 from validator.store import open_store
 from validator.tasks.source import MemorySource
 

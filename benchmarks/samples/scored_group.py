@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from samples.group import PLAN, TASK
-from validator.protocol.answer import Answer, answer_limit, parse_answer
-from validator.protocol.results import Checks, Submission
-from validator.scoring import CURRENT, FindingKeys, compare_answers, version
+from sssa.protocol.answer import Answer, answer_limit, parse_answer
+from sssa.protocol.results import Checks, Submission
+from sssa.scoring import CURRENT, FindingKeys, compare_answers, version
 
 SCORED_BY: Final = version(CURRENT)
 _ESTABLISHED: Final = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)

@@ -18,10 +18,10 @@ from world import VALIDATOR, Script, World, answer_to, on_virtual_time, tasks_of
 
 from samples.postgres import postgres
 from samples.silent_log import drop_log
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Finding
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Finding
 from validator.settings.model import WeightsSettings
 from validator.store import Store, open_store
 from validator.store.connections import make_engine

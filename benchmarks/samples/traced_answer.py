@@ -8,12 +8,12 @@ import msgspec
 from builders import MINER, expect, make_sssa, make_task, trace_records
 
 from samples.group import answers
-from validator.kinds.judging import Expected
-from validator.protocol.answer import Answer, probe_values
-from validator.protocol.archives import pack
-from validator.protocol.round import AssessmentTask
-from validator.protocol.skill_types import SkillType, trace_names
-from validator.protocol.traces import read_traces
+from sssa.kinds.judging import Expected
+from sssa.protocol.answer import Answer, probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.skill_types import SkillType, trace_names
+from sssa.protocol.traces import read_traces
 
 BYTES: Final = 1024 * 1024  # of records, unpacked
 _TYPE: Final = SkillType.EXECUTABLE_PYTHON

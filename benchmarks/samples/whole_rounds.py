@@ -15,20 +15,20 @@ from world import VALIDATOR, tasks_of_all_types
 from samples import honest_miners
 from samples.honest_miners import signers
 from samples.lag import lags, p99
+from sssa.protocol.draws import NONCE_BYTES
+from sssa.protocol.round import Axon
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
+from sssa.scoring import CURRENT
+from sssa.scoring import version as scoring_version
+from sssa.sources import SeededRandom, SystemClock
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.assembly import assembled
 from validator.daemon.world import World, http_clients, judging_workers
-from validator.protocol.draws import NONCE_BYTES
-from validator.protocol.round import Axon
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
 from validator.rounds import service, settle
 from validator.rounds.facts import EndedRound, round_line
-from validator.scoring import CURRENT
-from validator.scoring import version as scoring_version
 from validator.settings.model import Settings
-from validator.sources import SeededRandom, SystemClock
 from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource, SourcedTask

@@ -7,11 +7,11 @@ from pathlib import Path
 from localnet.library import WINDOWS
 from soak.process_memory import tell
 from soak.site import Site
+from sssa.protocol.skill_types import SkillType
 from validator.cli.session import settings_of
 from validator.daemon.main import run_daemon
 from validator.daemon.signals import Signals
 from validator.daemon.world import World, build_world
-from validator.protocol.skill_types import SkillType
 from validator.settings.model import Settings
 from validator.tasks.canary import Canaries, is_harmless
 from validator.tasks.source import SourcedTask

@@ -19,9 +19,9 @@ from miner.goals.goal_files import local_goals
 from miner.services.service_server import LocalServices
 from miner.tracing import Tracer
 from soak.site import SEED, Site, rules
+from sssa.protocol.signatures import Signer
+from sssa.sources import SystemClock
 from validator.chain.subnet import SimulatedSubnet
-from validator.protocol.signatures import Signer
-from validator.sources import SystemClock
 from validator.tasks.packing import write_task
 from validator.telemetry import configure_logging
 

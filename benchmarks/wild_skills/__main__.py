@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from miner.analysis import Analysis, analyse
-from validator.protocol.bundles import read_bundle
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import parse_task
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import parse_task
 
 HERE: Final = Path(__file__).parent
 HALVES: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from laboratory.history import PastRound
-from validator.audit.log.answers import read_answers
-from validator.audit.log.lines import LineReader, read_planned, require_audit_file
-from validator.protocol.receipt import Receipt
-from validator.protocol.results import RoundResults
-from validator.scoring import version
+from sssa.log.answers import read_answers
+from sssa.log.lines import LineReader, read_planned, require_audit_file
+from sssa.protocol.receipt import Receipt
+from sssa.protocol.results import RoundResults
+from sssa.scoring import version
 
 
 def past_rounds(path: Path) -> Iterator[PastRound]:

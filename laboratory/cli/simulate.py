@@ -15,11 +15,11 @@ from laboratory.history import History, Rescored, population_of_history
 from laboratory.population import PopulationError, read_population, toml_of
 from laboratory.report import COLUMNS, html_page, report_of
 from laboratory.runs import play_all
-from validator.cli.errors import EXIT_NO
-from validator.cli.options import Json, group
-from validator.cli.output import print_json, print_line
-from validator.protocol.text import printable
-from validator.scoring import version
+from sssa.cli.errors import EXIT_NO
+from sssa.cli.options import Json, group
+from sssa.cli.output import print_json, print_line
+from sssa.protocol.text import printable
+from sssa.scoring import version
 
 app = group()
 Jobs = Annotated[

@@ -15,14 +15,14 @@ from localnet.own.miners_file import MinersFile, read_miners
 from localnet.own.own_tasks import OwnTasks, Pace, read_own_tasks
 from localnet.result import NetworkResult
 from localnet.screen import Screen, print_next, print_result
-from validator.cli.options import Json
-from validator.cli.output import print_json
+from sssa.cli.options import Json
+from sssa.cli.output import print_json
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
+from sssa.scoring import Schedule
 from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
-from validator.scoring import Schedule
 from validator.settings.model import Settings
 from validator.telemetry import configure_logging
 

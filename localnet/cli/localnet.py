@@ -14,14 +14,14 @@ from localnet.onchain.options import HOST, UpOptions
 from localnet.onchain.outcome import Outcome, UpScreen, print_next
 from localnet.onchain.safety import Look, look_at
 from localnet.onchain.subnet import explained
-from validator.cli.errors import say_no
-from validator.cli.options import Json, group
-from validator.cli.output import print_json, print_line
+from sssa.cli.errors import say_no
+from sssa.cli.options import Json, group
+from sssa.cli.output import print_json, print_line
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import SystemClock
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.settings.urls import shown_url
-from validator.sources import SystemClock
 from validator.telemetry import configure_logging
 
 _FOLDER: Final = Path("localnet-run")

@@ -11,18 +11,18 @@ from typing import Final, Self
 from localnet.images.machine import ImageError
 from localnet.images.registry import ImageRegistry
 from localnet.images.runtime import runtime_image
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
-from validator.protocol.skill_types import SkillType, trace_names
-from validator.protocol.text import printable
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.runtime_image import UNPUBLISHED, RuntimeImage
+from sssa.protocol.skill_types import SkillType, trace_names
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import ContainerSandbox, Owner
 from validator.sandbox.engine import Engine, EngineError
 from validator.sandbox.interface import CodeSandbox, Sandbox, SandboxFailure, SandboxJob
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.store import Store
 from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSource
 

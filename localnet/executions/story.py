@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from localnet.roster import Resident
-from validator.protocol.arithmetic import mean
-from validator.protocol.execution import AnswerResult
-from validator.protocol.skill_types import is_runtime
-from validator.state.mechanism_state import ENTRIES, Miner
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.execution import AnswerResult
+from sssa.protocol.skill_types import is_runtime
+from sssa.state.mechanism_state import ENTRIES, Miner
 from validator.store import Transaction
 
 

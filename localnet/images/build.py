@@ -17,7 +17,7 @@ import msgspec
 
 from localnet.images.machine import ImageError, interpreter, libraries, programs, require_support
 from localnet.images.tree import File, Tree, write_tar
-from validator.files import new_file
+from sssa.files import new_file
 
 _COMPILE_S: Final = 300.0
 # Its own process: what was interned before would show in the bytes. A source that is no Python stays as it is.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from localnet.images.tree import File, Link, Tree
-from validator.protocol.errors import ValidatorError
+from sssa.protocol.errors import ValidatorError
 
 PYTHON: Final = "/usr/local/bin/python3"
 """The interpreter in an image."""

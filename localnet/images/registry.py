@@ -11,8 +11,8 @@ from aiohttp import web
 
 from localnet.images.build import Blob, Image
 from miner.server import HOST
+from sssa.protocol.runtime_image import RuntimeImage
 from validator.incoming.server import BoundedServer, Bounds
-from validator.protocol.runtime_image import RuntimeImage
 
 _DIGEST: Final = r"sha256:[0-9a-f]{64}"
 _BOUNDS: Final = Bounds(connections=64, header_s=10.0, request_s=300.0)

@@ -7,15 +7,15 @@ import bittensor as bt
 from bittensor.result import chain_error_from_dispatch
 from bittensor.settings import resolve_endpoint
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.sources import Clock
 from validator.chain.connection import Connection, Substrates
 from validator.chain.endpoints import Endpoints
 from validator.chain.interface import ChainError, ChainUnreachableError
 from validator.chain.limits import LIMITS
 from validator.chain.submission import error_message
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
 from validator.settings.urls import shown_url
-from validator.sources import Clock
 
 ATTEMPTS: Final = 120  # at a call, about a block apart: short epochs and their freeze windows pass many times
 # A freeze window may leave one block of ten open; every second block, in step with it, would never meet that one.

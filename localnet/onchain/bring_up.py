@@ -22,6 +22,8 @@ from localnet.onchain.subnet import (
     stake,
     subnet_knobs,
 )
+from sssa.protocol.errors import ValidatorError
+from sssa.sources import Clock, SystemClock
 from validator.cancellation import unless_set
 from validator.chain.opening import real_chain
 from validator.daemon.assembly import assembled
@@ -29,9 +31,7 @@ from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.start import check_start
 from validator.daemon.world import World, build_world
-from validator.protocol.errors import ValidatorError
 from validator.settings.model import Settings
-from validator.sources import Clock, SystemClock
 
 
 class NothingLandedError(ValidatorError):

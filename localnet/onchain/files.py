@@ -9,11 +9,11 @@ import bittensor as bt
 from localnet.library import WINDOWS
 from localnet.onchain.options import UpOptions, before_end
 from miner.bundles.written import written_bundles
+from sssa.files import write_file
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
 from validator.chain.wallet import load_signer
-from validator.files import write_file
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
 from validator.settings.load import load_settings
 from validator.settings.model import Settings, WalletSettings
 from validator.settings.reference import example_toml

@@ -9,12 +9,12 @@ from miner.behaviours import answer_thoroughly, paced
 from miner.server import LocalMiner
 from miner.standalone import AnnouncementError, ListeningError, address_to_announce, appear
 from miner.tracing import Tracer
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.chain.opening import real_chain
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
 from validator.settings.model import Settings
-from validator.sources import Clock
 
 
 async def serve_miners(  # noqa: PLR0913, PLR0917 - who serves whom, where, and what they may run

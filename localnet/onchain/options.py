@@ -5,7 +5,7 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 # On the machine itself, and not the one loopback address that the chain takes from nobody, 127.0.0.1.
 HOST: Final = "127.0.0.2"

@@ -12,9 +12,9 @@ from rich.text import Text
 from localnet.onchain.files import CONFIG, LOG
 from localnet.onchain.options import UpOptions
 from localnet.screen import Screen
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.text import printable
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.text import printable
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.rows import WeightsRecord

@@ -3,11 +3,11 @@
 from typing import Final, NamedTuple
 
 from localnet.onchain.alice import Alice
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.chain.connection import Substrates
 from validator.chain.interface import ChainError, ChainUnreachableError
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
-from validator.sources import Clock
 
 # Block 0 of the chains that carry money or other people's work.
 _PUBLIC: Final = {

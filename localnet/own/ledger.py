@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from localnet.own.own_tasks import Key
-from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
+from sssa.protocol.answer import Role
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AssessedMember, MemberOutcome, RanMember
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 

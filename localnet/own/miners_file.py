@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from localnet.roster import OWN, Kind, PlannerKind, Resident
-from validator.files import read_at_most
-from validator.protocol import typed
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import is_hotkey
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.text import printable
+from sssa.files import read_at_most
+from sssa.protocol import typed
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import is_hotkey
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.text import printable
 
 _MAX_FILE: Final = 64 * 1024
 _MOST: Final = 200

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from miner.analysis import Analysis
 from miner.analysis_pool import Analyser, Files
-from validator.protocol.bundles import read_bundle
-from validator.protocol.errors import ValidatorError
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task, Windows, parse_task
-from validator.protocol.text import printable
-from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
-from validator.scoring import CURRENT, version
-from validator.sources import Clock
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task, Windows, parse_task
+from sssa.protocol.text import printable
+from sssa.protocol.workflow_task import Reference, WorkflowTask, task_sha256
+from sssa.scoring import CURRENT, version
+from sssa.sources import Clock
 from validator.tasks.check import CheckedTask, check_tasks
 from validator.tasks.folder import DRAFT_NAME, TASK_NAME, WORKFLOW_NAME, label, read_document, read_task
 from validator.tasks.goals import read_goal

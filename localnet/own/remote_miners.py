@@ -9,17 +9,17 @@ import msgspec
 from localnet.own.miners_file import Elsewhere, MinersFileError
 from localnet.roster import OWN, Resident
 from miner.check.target import TargetError, axon_of
+from sssa.protocol import limits, typed
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer, is_hotkey
+from sssa.protocol.strict_json import JsonError, decode_plain
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import DEADLINE_S, PATH, Declaration, Refused, ask_declaration
 from validator.outgoing.calls import Call
-from validator.protocol import limits, typed
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer, is_hotkey
-from validator.protocol.strict_json import JsonError, decode_plain
-from validator.protocol.text import printable
-from validator.sources import Clock
 from validator.workers.interface import Here
 
 _NOBODY: Final = "no miner answers: start it, or take it out"

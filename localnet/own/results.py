@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from localnet.own.ledger import OwnAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
-from validator.protocol.text import printable
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.text import printable
 
 Why = Literal[
     "separates", "by_group", "upside_down",

@@ -5,8 +5,8 @@ from typing import Final
 
 from localnet.own.own_tasks import OwnTask
 from localnet.own.results import Counts, Heard, Why
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
 
 _AXIS_NAMES: Final[Mapping[str, str]] = {
     "alpha": "verdict",

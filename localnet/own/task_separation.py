@@ -11,9 +11,9 @@ from localnet.own.own_tasks import OwnTask, OwnTasks
 from localnet.own.results import Counts, Heard, MinerOnTask, TaskResult, TypeResult, Why
 from localnet.own.task_advice import advice
 from localnet.roster import Resident
-from validator.protocol.arithmetic import mean
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
 
 SPREAD: Final = 0.05
 """Between the best and the worst miner's mean score: less tells nobody apart."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from validator.protocol.errors import ValidatorError
+from sssa.protocol.errors import ValidatorError
 
 
 class UnreadableGoalError(ValidatorError):

@@ -7,15 +7,15 @@ from aiohttp import web
 from localnet.planner.goal_parser import UnreadableGoalError, read_goal
 from localnet.planner.skills import Habits, plan_steps
 from miner.server import LocalServer, answer, declare, refusal
-from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
-from validator.protocol.limits import MAX_TASK_BODY
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.workflow_plan import PlanTask, WorkflowDispatch, WorkflowPlan
-from validator.sources import Clock
+from sssa.protocol.capabilities import DEFAULT_MAX_CONCURRENT
+from sssa.protocol.limits import MAX_TASK_BODY
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.strict_json import JsonError, decode
+from sssa.protocol.workflow_plan import PlanTask, WorkflowDispatch, WorkflowPlan
+from sssa.sources import Clock
 
 
 class LocalPlanner:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Final
 
 from localnet.planner.goal_parser import Step
-from validator.protocol.limits import MAX_PLAN_NODES
-from validator.protocol.workflow_plan import (
+from sssa.protocol.limits import MAX_PLAN_NODES
+from sssa.protocol.workflow_plan import (
     ErrorHandling,
     OfferedTool,
     PlanEdge,

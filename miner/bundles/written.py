@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from validator.protocol import limits
-from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Document
-from validator.protocol.strict_json import decode
-from validator.protocol.task import Provenance, Task, Truth, Windows, check_task
+from sssa.protocol import limits
+from sssa.protocol.answer import CanarySpec
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Document
+from sssa.protocol.strict_json import decode
+from sssa.protocol.task import Provenance, Task, Truth, Windows, check_task
 
 
 class Meta(Document, frozen=True):

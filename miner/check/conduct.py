@@ -14,17 +14,17 @@ from miner.check.target import Target
 from miner.check.trials import Drafts, Pace, Trial
 from miner.services.service_server import LocalServices
 from miner.tracing import Tracer
+from sssa.protocol import typed
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.runtime_image import UNPUBLISHED, RuntimeImage
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.scoring import CURRENT, version
+from sssa.sources import Clock, RandomBytes
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient
 from validator.miners.client import HttpMinerClient, axon_url
 from validator.miners.directory import Refused, ask_declaration
-from validator.protocol import typed
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.scoring import CURRENT, version
-from validator.sources import Clock, RandomBytes
 from validator.workers.interface import Workers
 
 _RUN_S: Final = 10.0

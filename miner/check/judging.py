@@ -11,22 +11,22 @@ from miner.check.report import Fault, Outcome, PlanWorth
 from miner.check.target import Target
 from miner.check.trials import Trial
 from miner.tracing import Tracer, TracingError, pack_traces
-from validator.kinds.assessment.explanation import Quality, explain_quality
-from validator.kinds.assessment.judge import PackedSignatures, Witnessed, subsets_of
-from validator.kinds.judging import Expected, Judged, reject
-from validator.kinds.registry import kind_of
+from sssa.kinds.assessment.explanation import Quality, explain_quality
+from sssa.kinds.assessment.judge import PackedSignatures, Witnessed, subsets_of
+from sssa.kinds.judging import Expected, Judged, reject
+from sssa.kinds.registry import kind_of
+from sssa.kinds.task_explanation import way_through
+from sssa.kinds.workflow.explanation import explain_worth
+from sssa.protocol.answer import probe_values
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Packed, Submission, WorkflowSubmission, packed
+from sssa.protocol.round import AssessmentTask, GoalTask, RoundTask, WorkflowOutcome
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.traces import read_traces
+from sssa.scoring import Standard, Version, answer_emission, answer_facts, measure, score_workflow
 from validator.kinds.services import Runner
-from validator.kinds.task_explanation import way_through
-from validator.kinds.workflow.explanation import explain_worth
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
-from validator.protocol.answer import probe_values
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Packed, Submission, WorkflowSubmission, packed
-from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, WorkflowOutcome
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.traces import read_traces
-from validator.scoring import Standard, Version, answer_emission, answer_facts, measure, score_workflow
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 _SETTLED_EPOCH: Final = 1_000_000  # long after any bootstrap

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from validator.cli.output import NONE, print_line
-from validator.cli.rendering import print_table
-from validator.kinds.assessment.explanation import Quality
-from validator.kinds.task_explanation import Gate, Part
-from validator.protocol.answer import Role
-from validator.protocol.reasons import GATE_NAMES, Reason
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document
-from validator.protocol.text import printable
+from sssa.cli.output import NONE, print_line
+from sssa.cli.rendering import print_table
+from sssa.kinds.assessment.explanation import Quality
+from sssa.kinds.task_explanation import Gate, Part
+from sssa.protocol.answer import Role
+from sssa.protocol.reasons import GATE_NAMES, Reason
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Document
+from sssa.protocol.text import printable
 
 
 class Section(StrEnum):

@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 
 from yarl import URL
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import is_hotkey
+from sssa.protocol.text import printable
 from validator.outgoing.addresses import AddressRefusedError, axon_address
-from validator.protocol.errors import ValidatorError
-from validator.protocol.round import Axon
-from validator.protocol.signatures import is_hotkey
-from validator.protocol.text import printable
 
 _PORTS: Final = {"http": 80, "https": 443}
 

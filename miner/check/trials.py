@@ -13,22 +13,22 @@ from miner.bundles.written import WrittenBundle, written_bundles
 from miner.check.report import Section
 from miner.goals.goal_files import local_goals
 from miner.services.catalogue import Service, ServiceAddress
+from sssa.kinds.interface import Request
+from sssa.kinds.registry import kind_of
+from sssa.protocol import limits
+from sssa.protocol.answer import Role
+from sssa.protocol.archives import pack_tar
+from sssa.protocol.bundles import index_bundle, read_bundle
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.draws import NONCE_BYTES
+from sssa.protocol.round import AssessmentTask, RoundTask
+from sssa.protocol.runtime_image import UNPUBLISHED, RuntimeImage
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.protocol.task import Windows
+from sssa.scoring import Version
+from sssa.sources import RandomBytes
 from validator.kinds.assessment.supply import pack_task
-from validator.kinds.interface import Request
-from validator.kinds.registry import kind_of
 from validator.kinds.workflow.supply import goal_task
-from validator.protocol import limits
-from validator.protocol.answer import Role
-from validator.protocol.archives import pack_tar
-from validator.protocol.bundles import index_bundle, read_bundle
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.draws import NONCE_BYTES
-from validator.protocol.round import AssessmentTask, RoundTask
-from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.task import Windows
-from validator.scoring import Version
-from validator.sources import RandomBytes
 from validator.tasks.folder import sourced_task
 
 _LATE_START_S: Final = 2.0

@@ -17,18 +17,18 @@ from miner.check.conduct import Options, Tools, check_miner
 from miner.check.report import Report, Section, hotkey_hint, print_report
 from miner.check.target import Target, target_of
 from miner.standalone import MinerOptions, address_to_announce, chain_for, run_miner
+from sssa.cli.options import Config, Json, group
+from sssa.cli.output import print_json, print_line
+from sssa.files import write_file
+from sssa.protocol.runtime_image import PINNED_IMAGE, UNPUBLISHED, RuntimeImage
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SystemClock, SystemRandom
 from validator.cancellation import run_whole
 from validator.chain.wallet import load_signer
-from validator.cli.options import Config, Json, group
-from validator.cli.output import print_json, print_line
 from validator.cli.session import settings_of, signer_of
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
 from validator.daemon.world import judging_workers
-from validator.files import write_file
-from validator.protocol.runtime_image import PINNED_IMAGE, UNPUBLISHED, RuntimeImage
-from validator.protocol.skill_types import SkillType
-from validator.sources import SystemClock, SystemRandom
 from validator.telemetry import configure_logging
 
 app = group()

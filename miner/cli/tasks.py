@@ -9,8 +9,8 @@ from rich.console import Console
 
 from miner.drafts import Readable, draft_document, draft_page, known_of, read_packed, readable, write_draft
 from miner.scanners.osv import Advisories, advisories_for, documents_in
-from validator.cli.options import Json
-from validator.cli.output import print_json, print_line
+from sssa.cli.options import Json
+from sssa.cli.output import print_json, print_line
 from validator.tasks.folder import DRAFT_NAME, PAGE_NAME, label, located, undecided
 from validator.tasks.source import TaskError
 

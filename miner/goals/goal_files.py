@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from miner.services.catalogue import ACTIONS, Service, ServiceAddress
-from validator.protocol.task import Windows
-from validator.protocol.workflow_task import Tool, WorkflowTask, parse_workflow_task
+from sssa.protocol.task import Windows
+from sssa.protocol.workflow_task import Tool, WorkflowTask, parse_workflow_task
 
 BENCHMARK: Final = 1
 _FOLDER: Final = Path(__file__).parent / str(BENCHMARK)

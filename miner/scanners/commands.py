@@ -9,7 +9,7 @@ from typing import Final
 from miner.scanners.prose import host_of
 from miner.scanners.scanner import Use
 from miner.scanners.source import rules_of
-from validator.protocol import vocabulary as cap
+from sssa.protocol import vocabulary as cap
 
 _OF_OPERANDS: Final = ((cap.FILE_READ, "readers"), (cap.FILE_WRITE, "writers"), (cap.FILE_DELETE, "removers"))
 

@@ -19,8 +19,8 @@ from miner.scanners.prose import hosts_in
 from miner.scanners.scanner import Bundle, Report, new_finding
 from miner.scanners.semgrep import MAX_CODE, MAX_FILE, MINIFIED, is_library, is_trusted
 from miner.scanners.source import KIB, SourceFile, is_document, rules_as
-from validator.protocol.findings import SEVERITIES
-from validator.protocol.sssa import Category, Finding, Severity
+from sssa.protocol.findings import SEVERITIES
+from sssa.protocol.sssa import Category, Finding, Severity
 
 MAX_STATEMENTS: Final = 20_000
 _MOST_NAMES: Final = 200  # of one statement, and functions of one name

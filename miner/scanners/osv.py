@@ -14,10 +14,10 @@ from msgspec import Struct
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from validator.protocol import limits
-from validator.protocol.sssa import Severity
-from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.text import printable
+from sssa.protocol import limits
+from sssa.protocol.sssa import Severity
+from sssa.protocol.strict_json import JsonError, decode
+from sssa.protocol.text import printable
 from validator.tasks.folder import folders, label, read_bounded
 from validator.tasks.source import TaskError
 

@@ -22,8 +22,8 @@ from rapidfuzz.distance import OSA
 from miner.scanners.osv import Advisory, Ecosystem, Pinned, shipped_for
 from miner.scanners.scanner import Bundle, Report, Use, new_finding
 from miner.scanners.source import KIB, MAX_JSON, SourceFile, line_of, read_object, rules_of, string
-from validator.protocol.sssa import Dependency, Finding
-from validator.protocol.strict_json import JsonError, decode_plain
+from sssa.protocol.sssa import Dependency, Finding
+from sssa.protocol.strict_json import JsonError, decode_plain
 
 MAX_FILES: Final = 64  # files that name packages
 MAX_LOCK: Final = 2048 * KIB  # a lock file that is larger is not read

@@ -21,11 +21,11 @@ from msgspec import Struct
 
 from miner.scanners.scanner import Bundle, Report, Use, new_finding
 from miner.scanners.source import SourceFile, is_document, is_for_agents, rules_as
-from validator.protocol import vocabulary as cap
-from validator.protocol.findings import SEVERITIES
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.sssa import Finding, Severity
-from validator.protocol.text import printable
+from sssa.protocol import vocabulary as cap
+from sssa.protocol.findings import SEVERITIES
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.protocol.sssa import Finding, Severity
+from sssa.protocol.text import printable
 
 READERS: Final = frozenset({"readers"})  # of a text for readers: only rules that are marked so
 OPEN: Final[frozenset[str]] = frozenset()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from miner.scanners.source import SourceFile
-from validator.protocol.limits import MAX_DESCRIPTION, MAX_STRING
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Category, Dependency, Finding, Severity
+from sssa.protocol.limits import MAX_DESCRIPTION, MAX_STRING
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Category, Dependency, Finding, Severity
 
 
 class Part(NamedTuple):

@@ -14,8 +14,8 @@ from miner.scanners.engine import Match, run
 from miner.scanners.prose import READERS, audience_of, decoded_texts, host_of
 from miner.scanners.scanner import Bundle, Report, Target, Tool, Use, new_finding
 from miner.scanners.source import KIB, SourceFile, is_document, read_object
-from validator.protocol import vocabulary as cap
-from validator.protocol.sssa import Category, Finding, Severity
+from sssa.protocol import vocabulary as cap
+from sssa.protocol.sssa import Category, Finding, Severity
 
 MAX_FILE: Final = 256 * KIB  # bytes of a source that is scanned as code, or of a file that is searched as text
 MAX_CODE: Final = 512 * KIB  # bytes of all sources together; one of JavaScript or TypeScript costs as much as three

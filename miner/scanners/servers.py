@@ -7,8 +7,8 @@ from typing import Any, Final
 from miner.scanners.prose import TO_A_MODEL, orders_in, tool_faults
 from miner.scanners.scanner import Bundle, Report, Tool, new_finding
 from miner.scanners.source import SourceFile, line_of, objects, read_object, string
-from validator.protocol.sssa import Finding
-from validator.protocol.text import printable
+from sssa.protocol.sssa import Finding
+from sssa.protocol.text import printable
 
 MANIFEST: Final = "mcp.json"
 _OF_SERVERS: Final = frozenset({"python", "javascript", "typescript"})

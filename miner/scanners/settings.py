@@ -15,8 +15,8 @@ from msgspec import Struct
 from miner.scanners.prose import READERS, audience_of
 from miner.scanners.scanner import Bundle, Part, Report, Target, new_finding
 from miner.scanners.source import SourceFile, is_document, line_of, read_object, rules_as
-from validator.protocol.findings import SEVERITIES
-from validator.protocol.sssa import Category, Finding, Severity
+from sssa.protocol.findings import SEVERITIES
+from sssa.protocol.sssa import Category, Finding, Severity
 
 COMPOSITION: Final = "composition.json"
 _SUFFIXES: Final = frozenset(

@@ -19,11 +19,11 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from validator.protocol.bundles import count_lines
-from validator.protocol.limits import MAX_STRING
-from validator.protocol.sssa import EvidenceRefError, parse_evidence_ref
-from validator.protocol.strict_json import JsonError, decode_plain
-from validator.protocol.text import printable
+from sssa.protocol.bundles import count_lines
+from sssa.protocol.limits import MAX_STRING
+from sssa.protocol.sssa import EvidenceRefError, parse_evidence_ref
+from sssa.protocol.strict_json import JsonError, decode_plain
+from sssa.protocol.text import printable
 
 KIB: Final = 1024
 MAX_TEXT: Final = 256 * KIB  # bytes of one file that are searched as text

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
-from validator.protocol.workflow_run import StepOutput
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
+from sssa.protocol.workflow_run import StepOutput
 
 Params = Mapping[str, Any]
 Rows = list[dict[str, Any]]

@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple
 
 from miner.services import actions
 from miner.services.actions import Params
-from validator.protocol.workflow_run import StepOutput
+from sssa.protocol.workflow_run import StepOutput
 
 Service = Literal["text", "code", "retrieval", "transform"]
 SERVICES: Final[tuple[Service, ...]] = ("text", "code", "retrieval", "transform")

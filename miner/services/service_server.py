@@ -10,13 +10,13 @@ from aiohttp import web
 from miner.server import LocalServer, answer, refusal
 from miner.services.actions import ParamsError
 from miner.services.catalogue import BY_NAME, SERVICES, Action, Service, ServiceAddress
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.limits import MAX_PLAN_DEPTH, MIB
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Signature
-from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.workflow_run import StepAnswer, StepRequest, check_output
-from validator.sources import Clock
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.limits import MAX_PLAN_DEPTH, MIB
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Signature
+from sssa.protocol.strict_json import JsonError, decode
+from sssa.protocol.workflow_run import StepAnswer, StepRequest, check_output
+from sssa.sources import Clock
 
 Fault = Literal["none", "breaks", "fails", "hangs"]
 

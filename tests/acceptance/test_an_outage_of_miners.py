@@ -11,9 +11,9 @@ import pytest
 from aiohttp import web
 from daemon_process import Miners, Site, free_port, honest, until
 
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(200)]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from daemon_process import Miners, Site, until
 
+from sssa.protocol.task import Windows
 from validator.daemon.exits import Exit
-from validator.protocol.task import Windows
 from validator.rounds.facts import PASSED
 from validator.store import open_store
 

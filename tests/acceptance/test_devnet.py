@@ -15,7 +15,7 @@ import pytest
 from fork_start import ran
 from replay_kit import copied, replayed
 
-from validator.protocol.canonical import canonical_bytes
+from sssa.protocol.canonical import canonical_bytes
 
 ROUNDS = 6
 CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"

@@ -12,10 +12,10 @@ from typing import Any
 from fork_start import Forked, ran
 from wallet_files import ENCRYPTED
 
+from sssa.protocol.signatures import Signer
+from sssa.sources import SystemClock
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.exits import Exit
-from validator.protocol.signatures import Signer
-from validator.sources import SystemClock
 
 SETTINGS = """
 [validator]

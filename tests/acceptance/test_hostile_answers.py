@@ -25,13 +25,13 @@ from hostile.population import Journal, Plan, Population, goal_documents
 from hostile.shown import unescaped
 from process_watch import Lag, Memory, lag_of, memory_group, memory_watched, metrics_of
 
-from validator.protocol.dispatch_record import Dispatch
-from validator.protocol.reasons import Reason
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.task import Windows
-from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_run import run_id_of
-from validator.protocol.workflow_task import WorkflowTask
+from sssa.protocol.dispatch_record import Dispatch
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.task import Windows
+from sssa.protocol.workflow_plan import goal_sha256
+from sssa.protocol.workflow_run import run_id_of
+from sssa.protocol.workflow_task import WorkflowTask
 from validator.store import Store, open_store
 from validator.store.rows import RoundRecord
 

@@ -20,11 +20,11 @@ from aiohttp import web
 from daemon_process import Miners, Site, free_port, honest, until
 from process_watch import lag_of, metrics_of
 
-from validator.protocol.answer import Dispatch
-from validator.protocol.dispatch_record import Dispatch as Stored
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.dispatch_record import Dispatch as Stored
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.store import open_store
 
 pytestmark = pytest.mark.attack

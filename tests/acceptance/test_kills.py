@@ -20,10 +20,10 @@ from fork_start import ran
 from process_watch import gone
 from state_kit import windows_of
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.daemon.exits import Exit
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 from validator.store import Store, open_store
 from validator.store.rows import RoundRecord
 

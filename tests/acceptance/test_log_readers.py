@@ -14,8 +14,8 @@ import aiohttp
 import pytest
 from daemon_process import PROGRAM, Miners, Site, free_port, until
 
+from sssa.protocol.task import Windows
 from validator.daemon.exits import Exit
-from validator.protocol.task import Windows
 from validator.store import open_store
 
 pytestmark = pytest.mark.faults

@@ -12,10 +12,10 @@ from daemon_process import Miners, Site, free_port, until
 from full_answers import FullAnswers
 from process_watch import metrics_of
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.daemon.exits import Exit
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 
 MOST_S = 0.25
 ROUNDS = 3

@@ -18,10 +18,10 @@ from aiohttp import web
 from daemon_process import PROGRAM, Miners, Site, free_port, honest, until
 from state_kit import windows_of
 
-from validator.protocol.answer import Dispatch
-from validator.protocol.dispatch_record import Dispatch as Stored
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.dispatch_record import Dispatch as Stored
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.store import open_store
 
 pytestmark = pytest.mark.faults

@@ -14,9 +14,9 @@ from hostile import KINDS, Kind
 from hostile.kinds import Case, is_runtime_primary
 from process_watch import gone
 
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.store import Store, open_store
 
 pytestmark = pytest.mark.attack

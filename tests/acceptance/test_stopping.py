@@ -15,9 +15,9 @@ from fork_start import Forked
 from wallet_files import write_hotkey
 from world import VALIDATOR
 
+from sssa.protocol.task import Windows
 from validator.daemon.exits import Exit
 from validator.daemon.signals import StoppedAtStartError
-from validator.protocol.task import Windows
 from validator.store import open_store
 from validator.store.rows import StoredRound
 

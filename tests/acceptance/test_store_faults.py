@@ -22,10 +22,10 @@ from store_faults import (
     small_disk,
 )
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.daemon.exits import Exit
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 from validator.store import open_store
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(400)]

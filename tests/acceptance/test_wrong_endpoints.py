@@ -11,8 +11,8 @@ from aiohttp import web
 from fork_start import ran
 from wallet_files import write_hotkey
 
+from sssa.protocol.signatures import Signer
 from validator.daemon.exits import Exit
-from validator.protocol.signatures import Signer
 
 SETTINGS = """
 [validator]

@@ -12,11 +12,11 @@ from everything import everything
 from package_files import ROOT
 from promtool import FOLDER, hold_rules_to, promtool, rules
 
+from sssa.protocol.reasons import Reason
+from sssa.sources import SystemClock
 from validator.health.alerts import ALERTS, PAGE
 from validator.health.alerts import rules as made
 from validator.health.catalogue import CONDITIONS
-from validator.protocol.reasons import Reason
-from validator.sources import SystemClock
 from validator.telemetry.metrics import Metrics
 
 ALIVE: Final = {"job": "validator", "instance": "validator:9337"}

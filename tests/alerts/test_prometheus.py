@@ -11,11 +11,11 @@ from aiohttp import web
 from prometheus_server import prometheus, until
 from promtool import need
 
+from sssa.sources import SystemClock
 from validator.health.board import Board
 from validator.health.endpoint import HealthService
 from validator.health.report import HealthState
 from validator.settings.model import HealthSettings
-from validator.sources import SystemClock
 from validator.telemetry.metrics import Metrics
 
 TOKEN = "0123456789abcdef"

@@ -11,7 +11,7 @@ from prometheus_server import Prometheus, prometheus, until
 from promtool import need
 from store_faults import postgres
 
-from validator.protocol.task import Windows
+from sssa.protocol.task import Windows
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(200)]
 

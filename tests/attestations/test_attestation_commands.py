@@ -12,7 +12,7 @@ from attested import BUNDLE, OTHER, PURL, SETTINGS, play
 from cli_store import called
 from world import VALIDATOR, few_tasks
 
-from validator.attestations.verify import parse_receipt
+from sssa.attestation.verify import parse_receipt
 
 POLICY = """
 threshold = 1

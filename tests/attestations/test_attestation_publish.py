@@ -12,16 +12,16 @@ from msgspec import UNSET
 from sqlalchemy import update
 from world import VALIDATOR, answer_to, few_tasks, miner_signer, one_round, prepared
 
-from validator.attestations.dsse import PublishingKey
+from sssa.attestation.dsse import PublishingKey
+from sssa.attestation.verify import Verified, parse_handed, verify_attestation
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import CanarySpec, Dispatch
+from sssa.protocol.receipt import Receipt, Revocation, line_digest
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Finding
+from sssa.protocol.task import KnownFinding, Truth
 from validator.attestations.publish import Answer, Published, Publisher, Refused, Revoked
-from validator.attestations.verify import Verified, parse_handed, verify_attestation
-from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import CanarySpec, Dispatch
-from validator.protocol.receipt import Receipt, Revocation, line_digest
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Finding
-from validator.protocol.task import KnownFinding, Truth
 from validator.store import Store, open_store
 from validator.store.tables import tasks
 from validator.tasks.source import MemorySource, SourcedTask

@@ -13,9 +13,8 @@ from attested import BUNDLE, SEED, document_in
 from msgspec import UNSET
 from world import VALIDATOR
 
-from validator.attestations.dsse import MAX_PAYLOAD, PublishingKey
-from validator.attestations.keys import statement_for
-from validator.attestations.verify import (
+from sssa.attestation.dsse import MAX_PAYLOAD, PublishingKey
+from sssa.attestation.verify import (
     AttestationError,
     Handed,
     ReceiptLine,
@@ -26,11 +25,12 @@ from validator.attestations.verify import (
     parse_receipt,
     verify_attestation,
 )
-from validator.protocol import typed
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.errors import ValidatorError
-from validator.protocol.receipt import KeyStatement, Receipt, Revocation, line
-from validator.protocol.signatures import Signer
+from sssa.protocol import typed
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.receipt import KeyStatement, Receipt, Revocation, line
+from sssa.protocol.signatures import Signer
+from validator.attestations.keys import statement_for
 
 KEY = PublishingKey.of_seed(SEED)
 OTHER_KEY = PublishingKey.of_seed(bytes(32))

@@ -11,10 +11,10 @@ import pytest
 from attested import BUNDLE, SEED, document_in
 from securesystemslib.signer._utils import compute_default_keyid
 
-from validator.attestations.dsse import PublishingKey, key_id, key_pem
-from validator.attestations.verify import Handed
-from validator.protocol import typed
-from validator.protocol.canonical import canonical_bytes
+from sssa.attestation.dsse import PublishingKey, key_id, key_pem
+from sssa.attestation.verify import Handed
+from sssa.protocol import typed
+from sssa.protocol.canonical import canonical_bytes
 
 EXAMPLES = Path("docs/examples/attestations")
 PACKAGES = ("@sigstore/verify@3.1.1", "@sigstore/bundle@4.0.0")

@@ -21,11 +21,11 @@ from test_foreign_verifiers import Run, node  # noqa: F401 - a fixture
 from web_kit import served
 from world import VALIDATOR, one_round
 
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.sources import SeededRandom, SystemClock
 from validator.kinds.assessment.supply import Bundles
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
 from validator.settings.load import load_settings
-from validator.sources import SeededRandom, SystemClock
 from validator.store import open_store
 from validator.tasks.submitted import next_submitted
 

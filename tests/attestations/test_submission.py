@@ -13,25 +13,25 @@ from audit_file import export, fault_of, verified
 from builders import FILES
 from world import Script, World, answer_to, few_tasks, frozen_of, garbage, honest, one_round
 
+from sssa.attestation.verify import parse_handed, verify_attestation
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AssessedMember, FailedMember, MemberOutcome, RoundOutcome, is_submitted
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Finding
+from sssa.protocol.tallies import Tally
+from sssa.protocol.task import Task, Truth
+from sssa.scoring import Schedule, executed_tasks
+from sssa.sources import SeededRandom
+from sssa.state.mechanism_state import State
 from validator.attestations.publish import Published, Refused
 from validator.attestations.submission import NotTakenError, QueueFullError, submit
-from validator.attestations.verify import parse_handed, verify_attestation
 from validator.audit.replay import replay_round
 from validator.kinds.assessment.supply import Bundles
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, FailedMember, MemberOutcome, RoundOutcome, is_submitted
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding
-from validator.protocol.tallies import Tally
-from validator.protocol.task import Task, Truth
-from validator.scoring import Schedule, executed_tasks
-from validator.sources import SeededRandom
-from validator.state.mechanism_state import State
 from validator.store import Store, open_store
 from validator.tasks.source import MemorySource, SourcedTask
 from validator.tasks.submitted import next_submitted

@@ -9,11 +9,11 @@ import pytest
 from audit_file import export, forged, lines_of, receipt_of
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log.comparing import Compared, InFileError, compare_files
-from validator.audit.log.lines import NotAnAuditFileError
-from validator.protocol.receipt import Receipt, line
-from validator.protocol.signatures import Signer
-from validator.protocol.times import format_time, parse_time
+from sssa.log.comparing import Compared, InFileError, compare_files
+from sssa.log.lines import NotAnAuditFileError
+from sssa.protocol.receipt import Receipt, line
+from sssa.protocol.signatures import Signer
+from sssa.protocol.times import format_time, parse_time
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 from validator.tasks.source import MemorySource

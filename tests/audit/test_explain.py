@@ -15,6 +15,12 @@ from sqlalchemy import insert
 from state_kit import windows_of
 from world import World
 
+from sssa.kinds.assessment.explanation import AssessmentExplanation
+from sssa.kinds.workflow.explanation import WorkflowExplanation
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MemberOutcome, RanMember, RoundOutcome
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import miner_score, type_score
 from validator.audit.explain.miner import explain_miner
 from validator.audit.explain.round_explanation import (
     AmbiguousMinerError,
@@ -25,12 +31,6 @@ from validator.audit.explain.round_explanation import (
     find_hotkey,
 )
 from validator.audit.views import FaultShare, fault_list
-from validator.kinds.assessment.explanation import AssessmentExplanation
-from validator.kinds.workflow.explanation import WorkflowExplanation
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
-from validator.protocol.skill_types import SkillType
-from validator.scoring import miner_score, type_score
 from validator.store import Store, Transaction
 from validator.store.tables import dispatches, tasks
 from validator.store.vector_inputs import UNMIXED, Mechanisms, paid_now

@@ -8,11 +8,11 @@ from builders import NOTHING_LATE, V1, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.kinds.task_explanation import Selection, explain_selection
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
-from validator.protocol.skill_types import SkillType
-from validator.scoring import PlannedTask
+from sssa.kinds.task_explanation import Selection, explain_selection
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import PlannedTask
 
 RAG = SkillType.RAG_KNOWLEDGE
 HOTKEYS = tuple(f"hotkey-{number}" for number in range(8))

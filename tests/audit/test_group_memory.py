@@ -11,10 +11,10 @@ from audit_file import export
 from full_answers import FullAnswers, with_emoji
 from world import VALIDATOR, World, on_virtual_time, prepared, tasks_of_all_types
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
+from sssa.scoring import CURRENT, version
 from validator.audit.replay import replay_round
 from validator.rounds.settle import _score, settle_round
-from validator.scoring import CURRENT, version
 from validator.store import open_store, record
 from validator.tasks.source import MemorySource
 

@@ -10,11 +10,11 @@ import pytest
 from audit_file import export, with_document
 from world import World, honest, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
 from validator.store import open_store
 from validator.tasks.source import MemorySource
 

@@ -7,9 +7,9 @@ import pytest
 from builders import V1, make_task
 from group_rounds import NAMES, Settled, settled, signed, signer
 
-from validator.audit.log.input_check import input_fault
-from validator.protocol.reasons import Reason
-from validator.protocol.round import (
+from sssa.log.input_check import input_fault
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import (
     Acts,
     AgreementPair,
     AgreementSample,
@@ -20,10 +20,10 @@ from validator.protocol.round import (
     RoundOutcome,
     TypeHistory,
 )
-from validator.protocol.skill_types import SkillType
-from validator.state.inputs import learn_miners
-from validator.state.mechanism_state import State
-from validator.state.round_end import Change, Ended, UnknownFlagError, apply, start_at
+from sssa.protocol.skill_types import SkillType
+from sssa.state.inputs import learn_miners
+from sssa.state.mechanism_state import State
+from sssa.state.round_end import Change, Ended, UnknownFlagError, apply, start_at
 
 RAG = SkillType.RAG_KNOWLEDGE
 FLAGGED = signer("P1").hotkey

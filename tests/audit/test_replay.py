@@ -13,13 +13,13 @@ from replays import DOCUMENTS, LINES, Tamper, executed, faults_after, replayed, 
 from sqlalchemy import delete, insert, select, update
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.dispatch_record import Dispatch as StoredDispatch
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
 from validator.audit.replay import replay_round
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.dispatch_record import Dispatch as StoredDispatch
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
 from validator.store.codec import compressed, expanded

@@ -6,8 +6,8 @@ from replays import executed, faults_after
 from sqlalchemy import delete, update
 from waiting_world import WHOLE, checks_of, three_rounds
 
-from validator.protocol.waiting_work import Judged
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.waiting_work import Judged
+from sssa.protocol.workflow_run import CodeReport
 from validator.store import Store
 from validator.store.tables import dispatches, waiting_work
 

@@ -6,8 +6,8 @@ import pytest
 from audit_file import export
 from world import World, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
 from validator.audit.replay import Past, RoundReplay, replay_round
 from validator.store import Store
 from validator.tasks.source import MemorySource
@@ -42,7 +42,7 @@ async def test_a_constant_of_the_step_changes_what_replay_and_the_verifier_expec
 ) -> None:
     log = await export(played, tmp_path / "log")
     assert verify_file(log).rounds == {"settled": ROUNDS}
-    monkeypatch.setattr(f"validator.scoring.v1.step.{name}", value)
+    monkeypatch.setattr(f"sssa.scoring.v1.step.{name}", value)
     found = await replays(played, 0, 1, 2)
     wrong = next(one for one in found if one.verdict == "different")
     assert (wrong.difference or "").startswith("input, miners[")
@@ -57,6 +57,6 @@ async def test_a_round_behind_one_that_differs_is_taken_at_its_word(
     played: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("validator.scoring.v1.step.ROLES", 0)
+        broken.setattr("sssa.scoring.v1.step.ROLES", 0)
         found = await replays(played, 0, 1, 2)
     assert [one.verdict for one in found] == ["equal", "different", "equal"]

@@ -11,11 +11,11 @@ from recorded import Tamper, dispatched, grouped, proven
 from replays import DOCUMENTS, LINES, executed, faults_after, replayed, unlike
 from sqlalchemy import delete, update
 
+from sssa.proofs.document import seal, verify_document
+from sssa.protocol.canonical import canonical_bytes, digest, sha256_hex
+from sssa.protocol.dispatch_record import Dispatch
+from sssa.protocol.signatures import Signer
 from validator.audit.replay import replay_round
-from validator.proofs.document import seal, verify_document
-from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
-from validator.protocol.dispatch_record import Dispatch
-from validator.protocol.signatures import Signer
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.record import Group

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from sssa.log.chain_evidence import ChainRow, ComparedRow
+from sssa.log.verify_report import Verified
+from sssa.log.weight_vectors import Confirmed, Mechanism
+from sssa.sources import VirtualClock
 from validator.audit.chain_rows import compare_rows
-from validator.audit.log.chain_evidence import ChainRow, ComparedRow
-from validator.audit.log.verify_report import Verified
-from validator.audit.log.weight_vectors import Confirmed, Mechanism
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.sources import VirtualClock
 
 ME = "Validator"
 ROW = ((1, 65_535), (2, 13_107))

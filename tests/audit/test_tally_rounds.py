@@ -15,20 +15,20 @@ from hidden_truths import MINERS, truths_world
 from weights_world import PayWorld
 from world import VALIDATOR, WINDOWS
 
+from sssa.log.verify import verify_file
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.receipt import wrapped
+from sssa.protocol.round import AssessedMember, AssessmentTask, RoundTask, truth_sha256
+from sssa.protocol.skill_types import ASSESSED_TYPES
+from sssa.protocol.tallies import Tally
+from sssa.scoring import Schedule
+from sssa.sources import SeededRandom
 from validator.audit.explain.miner import explain_miner
-from validator.audit.log.verify import verify_file
 from validator.audit.replay import Past, replay_round
 from validator.cli.explain import print_miner_explanation
 from validator.kinds.assessment.supply import Bundles
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.receipt import wrapped
-from validator.protocol.round import AssessedMember, AssessmentTask, RoundTask, truth_sha256
-from validator.protocol.skill_types import ASSESSED_TYPES
-from validator.protocol.tallies import Tally
 from validator.rounds.receipts import close_epoch
-from validator.scoring import Schedule
 from validator.settings.model import WeightsSettings
-from validator.sources import SeededRandom
 from validator.store import Store, open_store
 from validator.store.checking import checks
 from validator.tasks.canary import Canaries

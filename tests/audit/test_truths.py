@@ -11,13 +11,13 @@ import pytest
 from audit_file import export, fault_of, lines_of, verified, with_document
 from hidden_truths import GOALS, SECRET, secret_tasks, truths_world
 
-from validator.audit.log.comparing import compare_files
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.receipt import wrapped
-from validator.protocol.results import Submission
-from validator.protocol.round import AssessedMember, AssessmentTask
-from validator.protocol.workflow_task import task_sha256
-from validator.scoring import Standard, answer_facts, emission_of, version
+from sssa.log.comparing import compare_files
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.receipt import wrapped
+from sssa.protocol.results import Submission
+from sssa.protocol.round import AssessedMember, AssessmentTask
+from sssa.protocol.workflow_task import task_sha256
+from sssa.scoring import Standard, answer_facts, emission_of, version
 from validator.store import open_store
 
 ROUNDS, COMMITTED = 2, 6  # rounds of so many tasks: two curated, two canaries, two workflows

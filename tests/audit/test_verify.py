@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from workflow_builders import make_workflow
 from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log.lines import FaultError, NotAnAuditFileError
-from validator.audit.log.verify import verify_file
+from sssa.log.lines import FaultError, NotAnAuditFileError
+from sssa.log.verify import verify_file
+from sssa.proofs.consensus_proof import ConsensusProof
+from sssa.proofs.document import document_bytes, seal, verify_document
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.limits import MAX_RECEIPT
+from sssa.protocol.receipt import Receipt, wrapped
+from sssa.protocol.signatures import Signer
 from validator.miners.scripted import ScriptedReply
-from validator.proofs.consensus_proof import ConsensusProof
-from validator.proofs.document import document_bytes, seal, verify_document
-from validator.protocol.answer import Dispatch
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.limits import MAX_RECEIPT
-from validator.protocol.receipt import Receipt, wrapped
-from validator.protocol.signatures import Signer
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 from validator.tasks.source import MemorySource
@@ -264,7 +264,7 @@ def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, tmp_pa
 def test_more_than_any_log_has_is_refused(
     whole: bytes, tmp_path: Path, bound: str, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"validator.audit.log.{bound}", 0)
+    monkeypatch.setattr(f"sssa.log.{bound}", 0)
     assert what in str(fault_of(tmp_path, whole))
 
 

@@ -11,15 +11,15 @@ from audit_file import export, forged, lines_of, with_document, with_weights
 from weights_world import PayWorld
 from world import VALIDATOR
 
-from validator.audit.log.lines import FaultError, Line
-from validator.audit.log.verify import verify_file
-from validator.audit.log.verify_report import Verified
-from validator.audit.log.weight_vectors import RoundSnapshots
-from validator.protocol.receipt import Receipt, WeightsDocument, WeightsLink
-from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.protocol.weight_rows import shares_of, to_u16
+from sssa.log.lines import FaultError, Line
+from sssa.log.verify import verify_file
+from sssa.log.verify_report import Verified
+from sssa.log.weight_vectors import RoundSnapshots
+from sssa.protocol.receipt import Receipt, WeightsDocument, WeightsLink
+from sssa.protocol.round import MetagraphSnapshot, Neuron
+from sssa.protocol.weight_rows import shares_of, to_u16
+from sssa.scoring import kind_weights, version
 from validator.rounds.receipts import close_epoch
-from validator.scoring import kind_weights, version
 from validator.store import open_store
 
 BY = version("1.0.0")

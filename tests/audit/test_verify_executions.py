@@ -13,15 +13,15 @@ from group_rounds import worked_example
 from waiting_world import LIAR, end_all, world_of
 from world import VALIDATOR, one_round
 
-from validator.audit.log.input_check import _executions_fault, input_fault, late_counts
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
-from validator.protocol.round import ExecutionResult, RoundInput
-from validator.protocol.skill_types import SkillType
+from sssa.log.input_check import _executions_fault, input_fault, late_counts
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.protocol.round import ExecutionResult, RoundInput
+from sssa.protocol.skill_types import SkillType
+from sssa.state.inputs import learn_miners
+from sssa.state.mechanism_state import State
+from sssa.state.round_end import Ended, apply, start_at
 from validator.rounds.receipts import close_epoch
-from validator.state.inputs import learn_miners
-from validator.state.mechanism_state import State
-from validator.state.round_end import Ended, apply, start_at
 from validator.store import open_store
 
 ROUNDS = 3
@@ -123,7 +123,7 @@ def test_an_answer_from_before_the_log_comes_once() -> None:
 
 
 def test_what_a_log_makes_us_keep_is_bounded_and_what_is_forgotten_is_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validator.state.round_end.LATE_ROUNDS", 0)
+    monkeypatch.setattr("sssa.state.round_end.LATE_ROUNDS", 0)
     round_, state = worked_example(), start_at(State(), 0)
     frozen = msgspec.structs.replace(round_.frozen, executes=True)
     result = ExecutionResult(frozen.round_id, "t", VALIDATOR.hotkey, SkillType.MCP_SERVER, "rerun_fail")

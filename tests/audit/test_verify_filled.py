@@ -9,8 +9,8 @@ from audit_file import export, with_document
 from waiting_world import Wrong, code_world, three_rounds, wrong_inputs
 from world import VALIDATOR, one_round
 
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
 from validator.rounds.receipts import close_epoch
 from validator.store import Store, open_store
 

@@ -11,7 +11,7 @@ from audit_file import export, fault_of, lines_of, with_document
 from explained import HOTKEYS, cohort
 from world import VALIDATOR
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 

@@ -15,24 +15,24 @@ from sqlalchemy import text
 from task_builders import make_task
 from world import World, honest, on_virtual_time
 
-from validator.audit.log.folders import Folder, Given, GivenError
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
-from validator.audit.log.verify_report import Verified
-from validator.kinds.assessment.checks import checks_of
-from validator.kinds.assessment.gates import first_failure
+from sssa.kinds.assessment.checks import checks_of
+from sssa.kinds.assessment.gates import first_failure
+from sssa.log.folders import Folder, Given, GivenError
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.log.verify_report import Verified
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.bundles import index_bundle
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.limits import MAX_BUNDLE_COMPRESSED
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
+from sssa.protocol.round import AssessmentTask, ClearedFlag, FlagsCleared
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
 from validator.miners import scripted
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.bundles import index_bundle
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
-from validator.protocol.round import AssessmentTask, ClearedFlag, FlagsCleared
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
 from validator.store import Store, open_store
 from validator.tasks.source import MemorySource
 

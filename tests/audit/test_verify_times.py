@@ -14,12 +14,12 @@ from cli_store import called
 from weights_world import PayWorld
 from world import World, honest, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.receipt import Receipt
+from sssa.protocol.signatures import Signer
 from validator.chain.interface import BehindError
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.receipt import Receipt
-from validator.protocol.signatures import Signer
 from validator.store import Store, open_store
 from validator.tasks.source import MemorySource
 

@@ -13,14 +13,14 @@ from explained import HOTKEYS
 from weights_world import BROKEN, FAILING, WITHDRAWN, PayWorld
 from world import VALIDATOR, on_virtual_time
 
-from validator.audit.log.chain import WrongReceiptError
-from validator.audit.log.chain_evidence import ChainRow, row_fault
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
-from validator.audit.log.verify_report import Verified
-from validator.audit.log.weight_vectors import Confirmed, Fates
-from validator.protocol.receipt import FateLink, FateState, Owner, WeightedMiner, WeightsDocument, WeightsLink
-from validator.protocol.skill_types import SkillType
+from sssa.log.chain import WrongReceiptError
+from sssa.log.chain_evidence import ChainRow, row_fault
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.log.verify_report import Verified
+from sssa.log.weight_vectors import Confirmed, Fates
+from sssa.protocol.receipt import FateLink, FateState, Owner, WeightedMiner, WeightsDocument, WeightsLink
+from sssa.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.rounds.settle import settle_round

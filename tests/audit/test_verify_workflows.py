@@ -12,11 +12,11 @@ from audit_file import export, fault_of, receipt_of, signed_again
 from planned import MINERS, planned
 from world import VALIDATOR
 
-from validator.audit.log.verify import verify_file
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.limits import MAX_LOG_LINE
-from validator.protocol.receipt import wrapped
-from validator.protocol.strict_json import decode_plain
+from sssa.log.verify import verify_file
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.limits import MAX_LOG_LINE
+from sssa.protocol.receipt import wrapped
+from sssa.protocol.strict_json import decode_plain
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 

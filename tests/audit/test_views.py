@@ -12,6 +12,10 @@ from state_kit import plant_flag
 from task_builders import make_truth
 from world import World, on_virtual_time
 
+from sssa.protocol.limits import MAX_ROUND_ID
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import FlagRaised
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.audit.documents import round_document
 from validator.audit.views import (
     MAX_FLAG_ID,
@@ -22,10 +26,6 @@ from validator.audit.views import (
     miner_list,
     round_list,
 )
-from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import Reason
-from validator.protocol.round import FlagRaised
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store
 from validator.store.repositories.weight_submissions import PlannedWeights

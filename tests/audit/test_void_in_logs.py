@@ -10,15 +10,15 @@ from msgspec import structs
 from random_rounds import returned
 from world import VALIDATOR, World, prepared
 
-from validator.audit.log.answers import Answers, ListedAnswer, _contradiction, check_ends, check_members
-from validator.audit.log.lines import FaultError, Line, LineReader, Planned
-from validator.audit.log.verify import verify_file
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import line, line_digest
-from validator.protocol.results import RawAnswer, RoundResults, VoidDispatch, packed
-from validator.protocol.round import RoundInput, RoundPlan
+from sssa.log.answers import Answers, ListedAnswer, _contradiction, check_ends, check_members
+from sssa.log.lines import FaultError, Line, LineReader, Planned
+from sssa.log.verify import verify_file
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import line, line_digest
+from sssa.protocol.results import RawAnswer, RoundResults, VoidDispatch, packed
+from sssa.protocol.round import RoundInput, RoundPlan
+from sssa.scoring import version
 from validator.rounds.settle import void_round
-from validator.scoring import version
 from validator.store import open_store
 
 V1 = version("1.0.0")

@@ -4,9 +4,9 @@ import pytest
 from explained import HOTKEYS
 from planned import CYCLE, GOOD, MINERS, planned
 
+from sssa.protocol.reasons import Reason
 from validator.audit.documents import round_document
 from validator.cli.rounds import print_round
-from validator.protocol.reasons import Reason
 from validator.store import Store
 
 

@@ -12,9 +12,9 @@ from harness.paired_runs import measure
 from harness.rows import table, update
 from samples.group import FINDINGS, MEMBERS, TASK, answers, bodies
 
-from validator.protocol.answer import parse_answer
-from validator.protocol.limits import MAX_BODY
-from validator.protocol.signatures import verify_document
+from sssa.protocol.answer import parse_answer
+from sssa.protocol.limits import MAX_BODY
+from sssa.protocol.signatures import verify_document
 
 
 def recorded(name: str, figures: Iterator[float], turns: list[str]) -> float:

@@ -15,10 +15,10 @@ from real_skills.page import PAGE, replaced, rules_on_page, tables
 from real_skills.recall import Measured, language, rows
 from real_skills.shape_files import later_shapes
 
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Category, Finding
+from sssa.protocol.task import KnownFinding
 from validator.planting.shapes import builtin_shapes
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Category, Finding
-from validator.protocol.task import KnownFinding
 from validator.tasks.package_manifest import read_packages
 from validator.tasks.package_packing import pack_path
 from validator.tasks.package_reference import parse_reference

@@ -8,15 +8,15 @@ from samples.calls import SIGNER
 from samples.honest_miners import Miners, signers
 from samples.traced_answer import BYTES, traced
 
-from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.requests import requests
+from sssa.kinds.assessment.judge import judge
+from sssa.kinds.assessment.requests import requests
+from sssa.protocol.archives import pack
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import SkillType
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call
-from validator.protocol.archives import pack
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import SkillType
 
 
 def test_the_traced_answer_is_honest_and_of_the_size_that_its_name_says() -> None:

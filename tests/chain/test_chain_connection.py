@@ -14,13 +14,13 @@ from chain_worlds import ME, SdkWorld
 from pump import pumped
 from structlog.testing import capture_logs
 
+from sssa.sources import SystemClock, VirtualClock
 from validator.cancellation import ended
 from validator.chain.bittensor import BittensorChain
 from validator.chain.connection import Connection
 from validator.chain.endpoints import Endpoints
 from validator.chain.interface import ChainError, ChainUnreachableError
 from validator.chain.limits import Limits
-from validator.sources import SystemClock, VirtualClock
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,11 +10,11 @@ import pytest
 from chain_worlds import ME, Build, NodeWorld, World
 from rpc_proxy import Break
 
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.weight_rows import U16_MAX, to_u16
 from validator.cancellation import within
 from validator.chain.interface import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.weight_rows import U16_MAX, to_u16
 
 NEWCOMER = Signer.from_uri("//Newcomer").hotkey
 

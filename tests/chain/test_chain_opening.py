@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from doctor_kit import Place, findings
 
+from sssa.protocol.signatures import Signer
+from sssa.sources import SystemClock
 from validator.chain.opening import NoSimulatorError, chain_of, reading_chain
 from validator.chain.simulated import SimulatedChain
-from validator.protocol.signatures import Signer
 from validator.settings.load import load_settings
-from validator.sources import SystemClock
 
 SIGNER = Signer.from_uri("//Validator")
 

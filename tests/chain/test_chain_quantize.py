@@ -5,7 +5,7 @@ from bittensor.intents import normalize
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.weight_rows import U16_MAX, WeightRowError, to_u16
+from sssa.protocol.weight_rows import U16_MAX, WeightRowError, to_u16
 
 VECTORS = st.dictionaries(
     st.integers(0, U16_MAX), st.floats(0, allow_nan=False, allow_infinity=False, width=64), max_size=40

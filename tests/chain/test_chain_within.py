@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
+from sssa.sources import VirtualClock
 from validator.cancellation import within
-from validator.sources import VirtualClock
 
 
 async def answer(clock: VirtualClock, seconds: float) -> str:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from sssa.sources import VirtualClock
 from validator.chain.clockwatch import ClockWatch
-from validator.sources import VirtualClock
 
 GENESIS = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 BLOCK_S = 12

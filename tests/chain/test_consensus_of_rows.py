@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validator.protocol.weight_rows import KAPPA, incentives, weighted_median
+from sssa.protocol.weight_rows import KAPPA, incentives, weighted_median
 
 stakes = st.lists(st.floats(0.5, 1_000), min_size=1, max_size=6)
 

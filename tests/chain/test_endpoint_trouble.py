@@ -24,6 +24,7 @@ from structlog.testing import capture_logs
 from two_endpoints import TROUBLES, EndpointTrouble, TwoEndpoints
 from weights_world import NOWHERE, give_scores
 
+from sssa.sources import SystemClock, SystemRandom
 from validator.chain.endpoint_socket import EndpointSocket
 from validator.chain.endpoints import Endpoints
 from validator.chain.interface import ChainError, EndpointUse
@@ -33,7 +34,6 @@ from validator.daemon.start import check_start, settle_chain
 from validator.health.status import Observer
 from validator.settings.load import load_settings
 from validator.settings.model import Settings, WeightsSettings
-from validator.sources import SystemClock, SystemRandom
 from validator.store import Store, open_store
 from validator.store.errors import OtherStoreError
 from validator.weights.plan import mechanisms

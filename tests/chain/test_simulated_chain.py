@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
+from sssa.protocol.round import Axon
+from sssa.sources import SystemClock, VirtualClock
 from validator.chain.interface import Chain, OtherChainError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.protocol.round import Axon
-from validator.sources import SystemClock, VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 GENESIS = int(START.timestamp())

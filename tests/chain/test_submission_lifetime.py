@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sssa.protocol.signatures import Signer, verify
+from sssa.sources import VirtualClock
 from validator.chain.submission import NotSignedError, OneSignature, era_period, submission_lifetime
-from validator.protocol.signatures import Signer, verify
-from validator.sources import VirtualClock
 
 ME = Signer.from_uri("//Validator")
 

@@ -7,9 +7,9 @@ import pytest
 from bittensor_core import keyfile_data_is_encrypted
 from wallet_files import ENCRYPTED, PASSWORD, write_hotkey
 
+from sssa.protocol.signatures import Signer, verify
 from validator.chain.wallet import HotkeyEncryptedError, HotkeyPlainError, WalletError, load_signer
 from validator.daemon.exits import Exit, exit_code
-from validator.protocol.signatures import Signer, verify
 from validator.settings.load import SettingsError, load_settings
 from validator.settings.model import WalletSettings
 

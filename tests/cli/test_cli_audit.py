@@ -11,9 +11,9 @@ from cli_store import Example, called, copied, validator
 from msgspec.structs import replace
 from recorded import harm, headed
 
+from sssa.protocol.receipt import Anchor
+from sssa.sources import SystemClock
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.protocol.receipt import Anchor
-from validator.sources import SystemClock
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, PROGRAM, Example, answered, called, environment, validator
 
-from validator.protocol.reasons import Reason
-from validator.protocol.remedies import REMEDIES
-from validator.protocol.skill_types import ASSESSED_TYPES
+from sssa.protocol.reasons import Reason
+from sssa.protocol.remedies import REMEDIES
+from sssa.protocol.skill_types import ASSESSED_TYPES
 
 MINER_KEYS = [
     "hotkey",

@@ -7,7 +7,7 @@ from pathlib import Path
 from cli_store import EVIL, EVIL_SHOWN, called, validator, write_config
 from daemon_process import Miners, Site, free_port, until
 
-from validator.protocol.task import Windows
+from sssa.protocol.task import Windows
 
 IMAGE = "registry.example/sssa-runner@sha256:" + "ab" * 32
 

@@ -10,11 +10,11 @@ import pytest
 from cli_store import answered, called, validator
 
 from miner.bundles.written import written_bundles
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.limits import MAX_BUNDLE_COMPRESSED
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task
 from validator.tasks.folder import find_tasks, read_task
 from validator.tasks.packing import pack_task
 from validator.tasks.source import TaskError

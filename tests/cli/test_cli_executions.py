@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cli_store import Example, called, copied, example_in, validator
 
-from validator.protocol.execution import AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
-from validator.protocol.waiting_work import Executed, QueuedWork
+from sssa.protocol.execution import AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.waiting_work import Executed, QueuedWork
 from validator.store import open_store
 
 NOW = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)

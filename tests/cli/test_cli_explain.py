@@ -11,7 +11,7 @@ from cli_store import called, started
 from explained import ASSORTED_ROUNDS, FAULTS, HOTKEYS
 from explained_pages import EXAMPLES, GOLDEN, IN_JSON, golden_json, make_store
 
-from validator.protocol.signatures import Signer
+from sssa.protocol.signatures import Signer
 
 LAST = str(ASSORTED_ROUNDS - 1)
 Configs = Callable[[str], str]

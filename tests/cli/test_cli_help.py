@@ -8,11 +8,11 @@ import pytest
 from cli_commands import commands
 from cli_store import called
 
+from sssa.cli.lazy_commands import NotInstalledError
+from sssa.protocol.reasons import Reason
 from validator import __version__
 from validator.cli.commands import COMMANDS, JOINED, root
-from validator.cli.lazy_commands import NotInstalledError
 from validator.cli.reference import pages
-from validator.protocol.reasons import Reason
 from validator.telemetry import Event
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

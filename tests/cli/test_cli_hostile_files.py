@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli_store import PROGRAM, called
 
-from validator.protocol.limits import MAX_CASE_MEMBERS, MIB
+from sssa.protocol.limits import MAX_CASE_MEMBERS, MIB
 
 START = b'{"receipt":{"x":'
 READERS = [
@@ -77,7 +77,7 @@ def test_a_group_of_too_many_members_is_refused_before_all_are_compared(tmp_path
 def test_a_debate_whose_proof_nobody_could_check_is_not_built(
     bound: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"validator.proofs.document.{bound}", 50)
+    monkeypatch.setattr(f"sssa.proofs.document.{bound}", 50)
     assert message in refused("proof", "build", str(DEBATE), "--out", str(tmp_path / "proof.json"))
     assert list(tmp_path.iterdir()) == []
 

@@ -15,7 +15,7 @@ from cli_store import PROGRAM, called, environment
 from package_files import ROOT
 from wallet_files import write_hotkey
 
-from validator.protocol.signatures import Signer
+from sssa.protocol.signatures import Signer
 from validator.settings.load import load_settings
 from validator.settings.reference import reference
 from validator.settings.urls import without_password

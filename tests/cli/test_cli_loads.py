@@ -15,7 +15,7 @@ def test_the_help_of_all_commands_loads_none_of_them() -> None:
     (ran,) = ran_alone([["--help"]]).values()
     own = {name for name in ran.modules if name.startswith(("validator.cli.", "localnet."))}
     assert (ran.code, HEAVY & ran.modules) == (0, set())
-    assert own == {"validator.cli.commands", "validator.cli.errors", "validator.cli.lazy_commands"}
+    assert own == {"validator.cli.commands", "sssa.cli.errors", "sssa.cli.lazy_commands"}
 
 
 @pytest.mark.parametrize("command", ["rounds list", "waiting list", "db state"])

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from cli_store import called
 
+from sssa.protocol.signatures import Signer
 from validator.daemon.exits import Exit
-from validator.protocol.signatures import Signer
 
 MINER = Signer.from_uri("//Miner").hotkey
 

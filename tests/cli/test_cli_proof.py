@@ -8,9 +8,9 @@ import pytest
 from cli_store import called, started
 from resealed import resealed
 
-from validator.proofs.builder import ConsensusBuilder
-from validator.proofs.debate import debate_proof, parse_debate
-from validator.proofs.document import document_bytes, proof_document
+from sssa.proofs.builder import ConsensusBuilder
+from sssa.proofs.debate import debate_proof, parse_debate
+from sssa.proofs.document import document_bytes, proof_document
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
 GOLDEN = Path(__file__).parents[1] / "golden" / "group-proof.json"

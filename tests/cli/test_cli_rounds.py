@@ -8,8 +8,8 @@ import pytest
 from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, Example, answered, called, validator
 from recorded import dispatched, harm, headed
 
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import ASSESSED_TYPES
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import ASSESSED_TYPES
 
 ROUND_KEYS = [
     "round_id",

@@ -14,7 +14,7 @@ from cli_store import called
 from subtensor_node import NEWER
 from wallet_files import write_hotkey
 
-from validator.redaction import PIECE
+from sssa.redaction import PIECE
 from validator.store import upgrade
 
 SIMULATED = 'kind = "simulated"\nstate = "chain.json"'

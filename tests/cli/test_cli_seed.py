@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from cli_store import answered, called, validator
 
+from sssa.protocol.archives import pack
 from validator.planting.shapes import builtin_shapes
-from validator.protocol.archives import pack
 from validator.tasks.folder import read_task
 
 TEXT = "# Greet\n\nSay hello.\n\nThen say it again, in a friendly voice.\n\nDo it well.\n\nThat is all.\n"

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, write_config
 
+from sssa.cli.output import byte_size, span
+from sssa.protocol.round import Neuron
+from sssa.sources import VirtualClock
 from validator.chain.interface import Head
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.cli.output import byte_size, span
 from validator.cli.status import screen
 from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.client import HealthAnswer
 from validator.health.status import Miners, Observer, OnChain, OnChainWeights, Overview, Stored, disk_of, stored
-from validator.protocol.round import Neuron
 from validator.settings.model import Settings
-from validator.sources import VirtualClock
 from validator.store import Store
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import LogHead, WeightsRecord

@@ -11,10 +11,10 @@ import pytest
 from cli_store import PROGRAM, answered, called, environment, validator
 from workflow_builders import task_document
 
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SystemClock
 from validator.cli.session import clean_at_sigterm
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.sources import SystemClock
 from validator.tasks.folder import read_task
 from validator.tasks.http import HttpSource
 from validator.tasks.source import InTurn, SourcedTask, TaskSourceError

@@ -10,9 +10,9 @@ import pytest
 from cli_store import called
 from hidden_truths import GOALS, SECRET, secret_tasks, truths_world
 
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_task import task_sha256
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.workflow_plan import goal_sha256
+from sssa.protocol.workflow_task import task_sha256
 from validator.store import open_store
 
 SHELL, KNOWLEDGE = (sourced.task for sourced in secret_tasks())

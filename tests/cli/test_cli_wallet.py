@@ -7,7 +7,7 @@ import pytest
 from cli_store import called
 from wallet_files import write_hotkey
 
-from validator.protocol.signatures import Signer
+from sssa.protocol.signatures import Signer
 
 ME = Signer.from_uri("//Validator")
 SETTINGS = '[validator]\nnetuid = 1\n[wallet]\npath = "{}/mine"\nname = "cold"\nhotkey = "hot"\n'

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from validator.protocol.archives import pack_tar
-from validator.protocol.text import printable
+from sssa.protocol.archives import pack_tar
+from sssa.protocol.text import printable
 
 SEEN: Final = {"SKILL.md": b"# Fine\n"}
 HIDDEN: Final = b"import os  # nobody looked at this\n"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from world import VALIDATOR, Script, World, few_tasks, honest, one_round
 
-from validator.attestations.dsse import PublishingKey
+from sssa.attestation.dsse import PublishingKey
+from sssa.protocol.receipt import Revocation
+from sssa.sources import SeededRandom
 from validator.attestations.keys import newest_statement, statement_for
 from validator.attestations.publish import Answer, Published, Publisher
 from validator.kinds.assessment.supply import Bundles
-from validator.protocol.receipt import Revocation
-from validator.sources import SeededRandom
 from validator.store import Store, Transaction, open_store
 from validator.store.log import append_link
 from validator.tasks.source import TaskSource

@@ -7,15 +7,15 @@ import msgspec
 import pytest
 from world import VALIDATOR
 
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.log.verify_report import Verified
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.limits import MAX_LOG_LINE
+from sssa.protocol.receipt import Receipt, RoundEnd, WeightsLink, line, wrapped
+from sssa.protocol.signatures import Signer
+from sssa.protocol.strict_json import decode, decode_plain
 from validator.audit.export import audit_lines, first_sequence
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
-from validator.audit.log.verify_report import Verified
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.limits import MAX_LOG_LINE
-from validator.protocol.receipt import Receipt, RoundEnd, WeightsLink, line, wrapped
-from validator.protocol.signatures import Signer
-from validator.protocol.strict_json import decode, decode_plain
 from validator.store import Store
 
 Change = Callable[[dict[str, object]], object]

@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
-from validator.kinds.assessment.judge import PackedSignatures, Witnessed
-from validator.kinds.judging import Expected, Judged
-from validator.protocol.answer import Answer, CanarySpec, Role, canary_marker, probe_values
-from validator.protocol.archives import pack
-from validator.protocol.bundles import index_bundle, read_bundle, with_canary
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.round import AssessmentTask
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import WINDOW_TYPES, SkillType, is_runtime, trace_names
-from validator.protocol.sssa import (
+from sssa.kinds.assessment.judge import PackedSignatures, Witnessed
+from sssa.kinds.judging import Expected, Judged
+from sssa.protocol.answer import Answer, CanarySpec, Role, canary_marker, probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import index_bundle, read_bundle, with_canary
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import WINDOW_TYPES, SkillType, is_runtime, trace_names
+from sssa.protocol.sssa import (
     Analysis,
     Evidence,
     Finding,
@@ -28,9 +28,9 @@ from validator.protocol.sssa import (
     Skill,
     Sssa,
 )
-from validator.protocol.task import Windows
-from validator.protocol.traces import read_traces
-from validator.scoring import MinerStanding, TypeStanding, version
+from sssa.protocol.task import Windows
+from sssa.protocol.traces import read_traces
+from sssa.scoring import MinerStanding, TypeStanding, version
 
 V1 = version("1.0.0")
 _GOOD = TypeStanding(declared=True, reputation=0.5, dispatches=10, failures=0, proven=True)

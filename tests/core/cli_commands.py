@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from cli_store import environment
 
+from sssa.cli.lazy_commands import LazyCommand
 from validator.cli.commands import root
-from validator.cli.lazy_commands import LazyCommand
 
 _LOOK = """
 import io, json, os, sys

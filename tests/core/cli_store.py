@@ -23,13 +23,13 @@ from fork_start import ran
 from state_kit import plant, plant_flag
 from world import World, garbage, honest, on_virtual_time, tasks_of_all_types
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import FlagRaised, Neuron
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
 from validator.cli import main
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.reasons import Reason
-from validator.protocol.round import FlagRaised, Neuron
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
 from validator.store.repositories.weight_submissions import PlannedWeights

@@ -11,9 +11,9 @@ from engine_kit import NOTHING, forget, left_behind, sandbox_at
 
 from localnet.images.registry import ImageRegistry
 from localnet.images.runtime import runtime_image
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.text import printable
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.text import printable
+from sssa.protocol.workflow_run import CodeReport
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import ContainerSandbox
 from validator.sandbox.interface import CodeJob, SandboxFailure, code_limits

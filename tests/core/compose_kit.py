@@ -21,9 +21,9 @@ from daemon_process import Miners
 from package_files import ROOT
 from world import VALIDATOR, tasks_of_all_types
 
+from sssa.protocol.task import Windows
+from sssa.sources import SystemClock
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.protocol.task import Windows
-from validator.sources import SystemClock
 from validator.tasks.packing import write_task
 
 BASE: Final = "python:3.12-slim"

@@ -17,16 +17,16 @@ from aiohttp import web
 from fork_start import Forked, ran
 from world import VALIDATOR, answer_to, tasks_of_all_types
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES
+from sssa.protocol.sssa import Signature
+from sssa.protocol.task import Windows
+from sssa.protocol.times import format_time
+from sssa.sources import SystemClock
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.protocol.answer import Dispatch
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES
-from validator.protocol.sssa import Signature
-from validator.protocol.task import Windows
-from validator.protocol.times import format_time
-from validator.sources import SystemClock
 from validator.tasks.packing import write_task
 
 PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")

@@ -9,12 +9,12 @@ import msgspec
 from builders import make_sssa, make_task
 from group_rounds import NAMES, VALIDATOR, Settled, group_proof, settled, signer
 
-from validator.proofs.document import Unsealed, signed
-from validator.protocol import limits
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Category, Dependency, Finding, Rule, Sssa
-from validator.scoring import FindingKeys
+from sssa.proofs.document import Unsealed, signed
+from sssa.protocol import limits
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Category, Dependency, Finding, Rule, Sssa
+from sssa.scoring import FindingKeys
 from validator.store.codec import compressed
 
 _PLACES: Final = limits.MAX_STRING - 32  # the others tell entries and members apart

@@ -12,12 +12,12 @@ from typing import Any
 from aiohttp import web
 from wallet_files import write_hotkey
 
+from sssa.protocol.signatures import Signer
+from sssa.sources import SystemClock
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.world import judging_workers
 from validator.health.catalogue import CATALOGUE
 from validator.health.doctor import Diagnosis, Finding, Limits, diagnose
-from validator.protocol.signatures import Signer
-from validator.sources import SystemClock
 
 ME = Signer.from_uri("//Validator")
 QUICK = Limits(fresh_block=0.3)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from validator.protocol.runtime_image import RuntimeImage
+from sssa.protocol.runtime_image import RuntimeImage
 from validator.sandbox.engine import Engine, EngineError, NotThereError
 
 FIT: dict[str, Any] = {

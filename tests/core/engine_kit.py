@@ -18,10 +18,10 @@ from typing import Any, Final
 import pytest
 from sandbox_jobs import make_job
 
-from validator.protocol.archives import pack
-from validator.protocol.limits import MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
+from sssa.protocol.archives import pack
+from sssa.protocol.limits import MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
 from validator.sandbox.containers import OWNER, ContainerSandbox, Owner
 from validator.sandbox.engine import Engine
 from validator.sandbox.interface import Evidence, SandboxFailure, SandboxJob, SandboxLimits

@@ -1,9 +1,9 @@
 """A registry that shows every series that the validator can show."""
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.remedies import REMEDIES
+from sssa.sources import SystemClock
 from validator.health.board import Board
-from validator.protocol.reasons import Reason
-from validator.protocol.remedies import REMEDIES
-from validator.sources import SystemClock
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.figures import OwnFigures

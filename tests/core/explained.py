@@ -15,18 +15,18 @@ from builders import FILES
 from virtual_time import passed
 from world import VALIDATOR, Script, World, answer_to, garbage
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
+from sssa.protocol.task import KnownFinding, Task, Truth, Windows, version_for
+from sssa.protocol.times import format_time
 from validator.miners.scripted import ScriptedReply
 from validator.outgoing.stalls import Stall
-from validator.protocol.answer import Dispatch
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
-from validator.protocol.task import KnownFinding, Task, Truth, Windows, version_for
-from validator.protocol.times import format_time
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
 from validator.store import Store

@@ -10,9 +10,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.skill_types import ASSESSED_TYPES
 from validator.kinds.services import PackedTask
-from validator.protocol.round import AssessmentTask
-from validator.protocol.skill_types import ASSESSED_TYPES
 
 HASHED = 24  # numbers that words, endings and keys are spread over
 WORD = re.compile(rb"[A-Za-z_]{2,}")

@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 from world import answer_to
 
+from sssa.protocol import limits
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Category, Finding, Policy, Rule
 from validator.miners.scripted import ScriptedReply
-from validator.protocol import limits
-from validator.protocol.answer import Dispatch
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Category, Finding, Policy, Rule
 
 _ASCII: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"\\#/:|%')
 _WIDE: Final = "".join(map(chr, (*range(0xC0, 0x250), *range(0x4E00, 0x9FA5), *range(0x20000, 0x2A000))))

@@ -13,10 +13,10 @@ from daemon_process import PROGRAM, Miners, Site, until
 from full_answers import FullAnswers, with_emoji
 from process_watch import memory_watched
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 
 _DEADLINE_S: Final = 60.0
 _MINERS: Final = 5

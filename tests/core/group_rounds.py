@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import msgspec
 from builders import NOTHING_LATE, V1, make_sssa, make_task
 
-from validator.kinds.interface import ProvenTask
-from validator.kinds.registry import kind_of
-from validator.proofs.consensus_proof import ConsensusProof
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Checks, Rejection, RoundResults, Submission
-from validator.protocol.round import (
+from sssa.kinds.interface import ProvenTask
+from sssa.kinds.registry import kind_of
+from sssa.proofs.consensus_proof import ConsensusProof
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Checks, Rejection, RoundResults, Submission
+from sssa.protocol.round import (
     AssessmentTask,
     GroupPlan,
     MetagraphSnapshot,
@@ -25,10 +25,10 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
 )
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Sssa
-from validator.scoring import FindingKeys, ScoredTask, score_round
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Sssa
+from sssa.scoring import FindingKeys, ScoredTask, score_round
 
 MCP = SkillType.MCP_SERVER
 VALIDATOR = Signer.from_uri("//Validator", "ed25519")

@@ -11,19 +11,19 @@ from planned import AGENT, PLANS, RAG, TRANSFORM, GoalsInTurn, JumpingRunner
 from workflow_builders import ScriptedServices, plan_document
 from world import WINDOWS, answer_to
 
+from sssa.kinds.workflow.kind import WORKFLOW
+from sssa.protocol.answer import CanarySpec, Dispatch
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Rule
+from sssa.protocol.task import Task, Truth
+from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from sssa.sources import SeededRandom
 from validator.kinds.assessment.supply import Bundles
-from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import CanarySpec, Dispatch
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Rule
-from validator.protocol.task import Task, Truth
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.sources import SeededRandom
 from validator.store import Store
 from validator.tasks.canary import Canaries
 from validator.tasks.source import MemorySource, SourcedTask

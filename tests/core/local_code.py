@@ -11,14 +11,14 @@ from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
 from miner.goals.goal_files import local_goals
 from miner.services.catalogue import BY_NAME, SERVICES, ServiceAddress
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_plan import WorkflowDispatch
+from sssa.protocol.workflow_run import StepRequest
+from sssa.protocol.workflow_task import Tool, WorkflowTask
+from sssa.sources import Clock
 from validator.kinds.workflow.step import StepReply
 from validator.miners.scripted import ScriptedReply
 from validator.outgoing.stalls import StallsSince
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_plan import WorkflowDispatch
-from validator.protocol.workflow_run import StepRequest
-from validator.protocol.workflow_task import Tool, WorkflowTask
-from validator.sources import Clock
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource

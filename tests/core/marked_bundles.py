@@ -2,11 +2,11 @@
 
 import json
 
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.marks import plant_mark
 from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws, SeededRandom
 
 LANGUAGES = ("python", "javascript", "shell")
 _COMMON = """"use strict";

@@ -9,13 +9,13 @@ from waiting_world import CAT, CODE, RAG, TASK, judge_all, planner
 from workflow_builders import ScriptedServices, Try
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, tasks_of_all_types
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_run import StepOutput
+from sssa.scoring import Schedule
 from validator.audit.export import audit_lines
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_run import StepOutput
 from validator.rounds.receipts import close_epoch
-from validator.scoring import Schedule
 from validator.store import open_store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource

@@ -6,9 +6,9 @@ from typing import Any, cast
 import msgspec
 import rfc8785
 
-from validator.protocol.round import Components
-from validator.protocol.sssa import EvidenceRefError
-from validator.scoring import Claims
+from sssa.protocol.round import Components
+from sssa.protocol.sssa import EvidenceRefError
+from sssa.scoring import Claims
 
 _LINES = re.compile(r"L([1-9][0-9]{0,8})(?:-L([1-9][0-9]{0,8}))?", re.ASCII)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from builders import V1
 
-from validator.protocol.round import GroupPlan, Mode
-from validator.scoring import Candidate, auditor_streak, exclusion_reason
+from sssa.protocol.round import GroupPlan, Mode
+from sssa.scoring import Candidate, auditor_streak, exclusion_reason
 
 MODES: dict[int, Mode] = {0: "skip", 1: "quality_only", 2: "quality_only", 3: "degraded_3", 4: "degraded_4"}
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, parse_evidence_ref
-from validator.scoring import finding_key, key_parts, version
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Finding, parse_evidence_ref
+from sssa.scoring import finding_key, key_parts, version
 
 Json = dict[str, Any]
 TYPES = ("rag_knowledge", "declarative", "executable_python", "executable_script", "mcp_server", "agent_composition")

@@ -14,24 +14,24 @@ from explained import HOTKEYS, NUMBERS, ExplainedWorld
 from workflow_builders import FOREVER, ScriptedServices, Try, make_workflow, on_virtual_time, plan_document, step
 from world import honest
 
+from sssa.kinds.judging import Expected
+from sssa.kinds.workflow.gates import AcceptedPlan
+from sssa.kinds.workflow.kind import WORKFLOW
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.round import GoalTask
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.waiting_work import CodeCheck, Judged
+from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from sssa.protocol.workflow_run import CodeReport, StepOutput
+from sssa.protocol.workflow_task import WorkflowTask
+from sssa.scoring import fill_run, measure, version
+from sssa.sources import SeededRandom, VirtualClock
 from validator.kinds.assessment.supply import Bundles
-from validator.kinds.judging import Expected
 from validator.kinds.workflow.executor import PlanRunner
-from validator.kinds.workflow.gates import AcceptedPlan
-from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.reasons import Reason
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import GoalTask
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.waiting_work import CodeCheck, Judged
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.protocol.workflow_run import CodeReport, StepOutput
-from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring import fill_run, measure, version
-from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, Transaction
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource, Order

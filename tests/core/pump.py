@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from virtual_time import all_wait
 
-from validator.sources import VirtualClock
+from sssa.sources import VirtualClock
 
 T = TypeVar("T")
 _STEPS = 20_000

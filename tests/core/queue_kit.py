@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from sssa.sources import SystemClock
 from validator.health.board import Board
-from validator.sources import SystemClock
 from validator.store import Store
 from validator.waiting.jobs import Sweep, open_jobs
 from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND

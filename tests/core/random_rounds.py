@@ -13,12 +13,12 @@ import msgspec
 from builders import all_paid
 from workflow_builders import make_workflow
 
-from validator.protocol.answer import Role
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.execution import ExecutionEvent
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask, WorkflowSubmission
-from validator.protocol.round import (
+from sssa.protocol.answer import Role
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.execution import ExecutionEvent
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask, WorkflowSubmission
+from sssa.protocol.round import (
     AgreementPair,
     AssessmentTask,
     ExecutionResult,
@@ -32,13 +32,13 @@ from validator.protocol.round import (
     RoundTask,
     TypeHistory,
 )
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Analysis, Dependency, Evidence, Finding, Policy, Rule, Signature, Skill, Sssa
-from validator.protocol.task import Truth, Windows
-from validator.protocol.workflow_plan import ErrorHandling, PlanEdge, PlanNode, PlanTask, Totals, WorkflowPlan
-from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord
-from validator.scoring import Version, plan_round, score_round
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Analysis, Dependency, Evidence, Finding, Policy, Rule, Signature, Skill, Sssa
+from sssa.protocol.task import Truth, Windows
+from sssa.protocol.workflow_plan import ErrorHandling, PlanEdge, PlanNode, PlanTask, Totals, WorkflowPlan
+from sssa.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord
+from sssa.scoring import Version, plan_round, score_round
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import delete, insert, update
 
-from validator.protocol.dispatch_record import Dispatch
+from sssa.protocol.dispatch_record import Dispatch
 from validator.store import Transaction, open_store
 from validator.store.record import Group, Head, frames
 from validator.store.repositories.repository import Recent

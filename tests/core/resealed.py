@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import rfc8785
 
-from validator.proofs.consensus_proof import ConsensusProof
-from validator.proofs.document import Seal, document_bytes, proof_document
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Signature
+from sssa.proofs.consensus_proof import ConsensusProof
+from sssa.proofs.document import Seal, document_bytes, proof_document
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Signature
 
 FORGER = Signer.from_uri("//Forger", "ed25519")
 Change = Callable[[dict[str, Any]], object]

@@ -5,7 +5,7 @@ import sys
 
 from engine_kit import Registry, job_of, sandbox_at
 
-from validator.protocol.runtime_image import RuntimeImage
+from sssa.protocol.runtime_image import RuntimeImage
 
 
 async def main(image: str, digest: str, owner: str) -> None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import pack
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.skill_types import SkillType
 from validator.sandbox.interface import SandboxJob
 
 NONCE = "0123abcd" * 8

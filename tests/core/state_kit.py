@@ -6,8 +6,8 @@ from datetime import datetime
 from builders import NOTHING_LATE
 from sqlalchemy import insert
 
-from validator.protocol.reasons import Reason
-from validator.protocol.round import (
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import (
     ClearedFlag,
     FlagRaised,
     MetagraphSnapshot,
@@ -16,10 +16,10 @@ from validator.protocol.round import (
     RoundPlan,
     TypeHistory,
 )
-from validator.protocol.skill_types import SkillType
-from validator.state.inputs import freeze_miner
-from validator.state.mechanism_state import ENTRIES, ROUNDS, SAMPLES
-from validator.state.round_end import Change, Ended, step_unscored
+from sssa.protocol.skill_types import SkillType
+from sssa.state.inputs import freeze_miner
+from sssa.state.mechanism_state import ENTRIES, ROUNDS, SAMPLES
+from sssa.state.round_end import Change, Ended, step_unscored
 from validator.store import Store, Transaction
 from validator.store.repositories.state import NOTHING
 from validator.store.stepping import steps

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from validator.protocol.sssa import (
+from sssa.protocol.sssa import (
     Analysis,
     Dependency,
     Evidence,
@@ -13,7 +13,7 @@ from validator.protocol.sssa import (
     Skill,
     Sssa,
 )
-from validator.scoring import Candidate, Member, claims_of
+from sssa.scoring import Candidate, Member, claims_of
 
 HEX = "ab" * 32
 paths = st.sampled_from(["a.py", "src/b.py#L3", "s1::src/b.py#L3-L3", "docs/ü.md", "x|y.py#L1-L2"])

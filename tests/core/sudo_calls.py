@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 import bittensor as bt
 
-from validator.protocol.signatures import Signer
+from sssa.protocol.signatures import Signer
 
 ALICE: Final = Signer.from_uri("//Alice").keypair
 BLOCKS: Final = (

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task, Truth, version_for
+from sssa.protocol.answer import CanarySpec
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task, Truth, version_for
 from validator.tasks.source import SourcedTask
 
 SKILL = {"SKILL.md": b"# Greet\n\nSay hello.\n", "manifest.json": b"{}\n"}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from plain_forms import components, evidence_form, score
 from strategies import findings, groups, sssas
 
-from validator.protocol.arithmetic import mean
-from validator.protocol.findings import package_of
-from validator.protocol.results import Checks, Submission
-from validator.protocol.round import GroupPlan
-from validator.protocol.sssa import (
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.findings import package_of
+from sssa.protocol.results import Checks, Submission
+from sssa.protocol.round import GroupPlan
+from sssa.protocol.sssa import (
     EvidenceRefError,
     Finding,
     Sssa,
@@ -23,11 +23,11 @@ from validator.protocol.sssa import (
     ordinary_form,
     parse_evidence_ref,
 )
-from validator.protocol.strict_json import SchemaError
-from validator.scoring import Member, claims_of, compare_answers, consensus_parts, finding_key, key_parts, score_members
-from validator.scoring.v1.claims import group_verdict
-from validator.scoring.v1.consensus import consensus_score
-from validator.scoring.v1.keys import FindingKeys, normalised_evidence
+from sssa.protocol.strict_json import SchemaError
+from sssa.scoring import Member, claims_of, compare_answers, consensus_parts, finding_key, key_parts, score_members
+from sssa.scoring.v1.claims import group_verdict
+from sssa.scoring.v1.consensus import consensus_score
+from sssa.scoring.v1.keys import FindingKeys, normalised_evidence
 
 pieces = st.sampled_from(
     ["a", "b.py", "..", ".", "/", "::", ":", "#L", "#L1", "-L", "-L9", "#", "0", "7", "10", "x" * 64, "9" * 9, "1" * 10]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from validator.cli.score import ExecutionCase, score_execution_case
-from validator.protocol import typed
+from sssa.cli.score import ExecutionCase, score_execution_case
+from sssa.protocol import typed
 
 FILES = ("network", "fs", "process", "secrets")
 PROBES = {"network": ["net-probe"], "fs": ["fs-probe"], "process": ["echo-probe"]}

@@ -3,7 +3,7 @@
 import pytest
 from dear_groups import dear_group, settle
 
-from validator.protocol import findings as keys
+from sssa.protocol import findings as keys
 
 
 def test_a_round_normalizes_each_finding_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.skill_types import KINDS, WINDOW_TYPES, types_of
-from validator.scoring import MinerStanding, TypeStanding, miner_score, type_score
-from validator.scoring.v1.weights import capped_weights
+from sssa.protocol.skill_types import KINDS, WINDOW_TYPES, types_of
+from sssa.scoring import MinerStanding, TypeStanding, miner_score, type_score
+from sssa.scoring.v1.weights import capped_weights
 from validator.settings.model import WeightsSettings
 from validator.weights.plan import mechanisms
 

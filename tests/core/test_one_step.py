@@ -12,10 +12,10 @@ from weights_world import PayWorld
 from world import World, frozen_of, one_round
 
 import validator
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.scoring.v1 import step
 from validator.audit.replay import Past, replay_round
-from validator.scoring.v1 import step
 from validator.store import Store, open_store
 from validator.store.repositories.miners import Flags
 from validator.store.repositories.state import States

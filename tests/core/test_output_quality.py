@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
-from validator.protocol.workflow_run import StepOutput, check_output
-from validator.protocol.workflow_task import Criterion, rouge_words
-from validator.scoring import code_quality, read_quality
-from validator.scoring.v1.output_quality import checklist_share, json_share, rouge_l
+from sssa.protocol.workflow_run import StepOutput, check_output
+from sssa.protocol.workflow_task import Criterion, rouge_words
+from sssa.scoring import code_quality, read_quality
+from sssa.scoring.v1.output_quality import checklist_share, json_share, rouge_l
 
 texts = st.text(st.sampled_from("abcde ÄK.\n"), max_size=40)
 

@@ -10,9 +10,9 @@ from plain_selection import plain_group
 from random_rounds import Dice
 from strategies import pools
 
-from validator.protocol.draws import draw, draws_of, round_seed, salt_commitment
-from validator.protocol.round import GroupPlan
-from validator.scoring import Candidate
+from sssa.protocol.draws import draw, draws_of, round_seed, salt_commitment
+from sssa.protocol.round import GroupPlan
+from sssa.scoring import Candidate
 
 FIRST = 300
 

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from builders import NOTHING_LATE, V1, finding, make_sssa, make_task
 
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.execution import ExecutionEvent
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask
-from validator.protocol.round import (
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.execution import ExecutionEvent
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask
+from sssa.protocol.round import (
     AgreementPair,
     AssessedMember,
     AssessmentTask,
@@ -24,12 +24,12 @@ from validator.protocol.round import (
     RoundPlan,
     TypeHistory,
 )
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, Sssa
-from validator.protocol.task import Truth
-from validator.scoring import Version, plan_round, score_round, struck_entries, version, window_entries
-from validator.state.mechanism_state import Miner, Pair, State
-from validator.state.round_end import Ended, start_at
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Finding, Sssa
+from sssa.protocol.task import Truth
+from sssa.scoring import Version, plan_round, score_round, struck_entries, version, window_entries
+from sssa.state.mechanism_state import Miner, Pair, State
+from sssa.state.round_end import Ended, start_at
 
 RAG = SkillType.RAG_KNOWLEDGE
 PYTHON = SkillType.EXECUTABLE_PYTHON

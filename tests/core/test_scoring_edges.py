@@ -6,16 +6,16 @@ import pytest
 from builders import V1, make_sssa, make_task
 from msgspec import structs
 
-from validator.protocol.answer import Role
-from validator.protocol.results import Checks, Submission
-from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType
-from validator.protocol.task import Truth
-from validator.scoring import AnswerFacts, Version20, version
-from validator.scoring.v1.emission import tier
-from validator.scoring.v1.quality import quality, quality_axes
-from validator.scoring.v1.reputation import event_of_consensus
-from validator.scoring.v1.semantics import reference_signatures
-from validator.scoring.v2.tally_round import epsilon_of
+from sssa.protocol.answer import Role
+from sssa.protocol.results import Checks, Submission
+from sssa.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType
+from sssa.protocol.task import Truth
+from sssa.scoring import AnswerFacts, Version20, version
+from sssa.scoring.v1.emission import tier
+from sssa.scoring.v1.quality import quality, quality_axes
+from sssa.scoring.v1.reputation import event_of_consensus
+from sssa.scoring.v1.semantics import reference_signatures
+from sssa.scoring.v2.tally_round import epsilon_of
 
 RAG = SkillType.RAG_KNOWLEDGE
 

@@ -10,14 +10,14 @@ from builders import V1
 from random_rounds import scored
 from toy_version import TOY
 
-from validator.protocol.round import AssessedMember
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT, UnknownScoringVersionError, Version, consensus_parts, version
-from validator.scoring.versions import VERSIONS
-from validator.state.mechanism_state import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES
+from sssa.protocol.round import AssessedMember
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import CURRENT, UnknownScoringVersionError, Version, consensus_parts, version
+from sssa.scoring.versions import VERSIONS
+from sssa.state.mechanism_state import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES
 
 TESTS = Path(__file__).parents[1]
-SCORING = TESTS.parent / "validator" / "scoring"
+SCORING = TESTS.parent / "sssa" / "scoring"
 
 
 def test_every_version_is_known_by_its_name_and_new_rounds_have_one() -> None:
@@ -72,7 +72,7 @@ def test_tests_outside_the_core_use_the_door_of_scoring() -> None:
         for path in (*TESTS.rglob("*.py"), *(TESTS.parent / "benchmarks").rglob("*.py"))
         if path.parent.name != "core"
         for module in _imports(path)
-        if module.startswith("validator.scoring.")
+        if module.startswith("sssa.scoring.")
     }
     assert found == set()
 

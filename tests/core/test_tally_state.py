@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from validator.protocol.round import MinerState
-from validator.protocol.skill_types import SkillType
-from validator.protocol.tallies import Record, Tally
-from validator.scoring.v2.inputs import complete
-from validator.scoring.v2.tallies import struck
-from validator.scoring.versions import VERSIONS, Version20
-from validator.state.mechanism_state import FrozenRound, Miner, Pair, Shared, State
-from validator.state.tallies import TallyWindow, record_of, with_answer
+from sssa.protocol.round import MinerState
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.tallies import Record, Tally
+from sssa.scoring.v2.inputs import complete
+from sssa.scoring.v2.tallies import struck
+from sssa.scoring.versions import VERSIONS, Version20
+from sssa.state.mechanism_state import FrozenRound, Miner, Pair, Shared, State
+from sssa.state.tallies import TallyWindow, record_of, with_answer
 
 counts = st.none() | st.integers(0, 70_000)
 shares = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 70_000))

@@ -20,7 +20,7 @@ from plain_tallies import (
     plain_weights,
 )
 
-from validator.cli import tally_cases as cases
+from sssa.cli import tally_cases as cases
 
 Json = dict[str, Any]
 VECTORS = Path(__file__).parent.parent / "vectors"

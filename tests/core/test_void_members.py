@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 from random_rounds import Dice, returned
 
-from validator.protocol.reasons import OURS
-from validator.protocol.results import Judgement, RoundResults, VoidDispatch
-from validator.protocol.round import GroupPlan, RoundPlan
-from validator.scoring import score_round, window_entries
-from validator.scoring import version as version_of
+from sssa.protocol.reasons import OURS
+from sssa.protocol.results import Judgement, RoundResults, VoidDispatch
+from sssa.protocol.round import GroupPlan, RoundPlan
+from sssa.scoring import score_round, window_entries
+from sssa.scoring import version as version_of
 
 Key = tuple[str, str]
 

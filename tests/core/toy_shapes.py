@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import Draws
 from validator.planting.planting import Company, Constraints, Files, Plant, Planter, Shape
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import Draws
 
 ALONE = Company((), lambda *_: None, {}, (), ())
 """No harmless additions next to faults."""

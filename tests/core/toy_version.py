@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 from builders import V1
 
-from validator.scoring import Version
-from validator.scoring.v1.rules import Step
-from validator.scoring.versions import VERSIONS
+from sssa.scoring import Version
+from sssa.scoring.v1.rules import Step
+from sssa.scoring.versions import VERSIONS
 
 _RULES = V1.rules
 TOY: Final = Version(
@@ -37,5 +37,5 @@ TOY: Final = Version(
 def known(*versions: Version) -> Iterator[None]:
     """The program knows these versions, too, for as long as the block runs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("validator.scoring.versions.VERSIONS", {**VERSIONS, **{one.name: one for one in versions}})
+        patch.setattr("sssa.scoring.versions.VERSIONS", {**VERSIONS, **{one.name: one for one in versions}})
         yield

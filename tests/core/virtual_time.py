@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy.pool import QueuePool
 
-from validator.sources import VirtualClock
+from sssa.sources import VirtualClock
 from validator.store import Store
 
 T = TypeVar("T")

@@ -15,25 +15,25 @@ from task_builders import make_truth
 from workflow_builders import ScriptedServices, Try, make_workflow, plan_document, step
 from world import VALIDATOR, WINDOWS, World, answer_to, frozen_of, one_round
 
+from sssa.protocol.answer import Dispatch, probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.execution import AnswerReport, AnswerResult, ExecutionEvent, RunReport
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType, trace_names
+from sssa.protocol.sssa import Verdict
+from sssa.protocol.task import Task
+from sssa.protocol.traces import read_traces
+from sssa.protocol.waiting_work import CodeCheck, Executed, Execution, Judged
+from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from sssa.protocol.workflow_run import CodeReport, StepOutput
+from sssa.protocol.workflow_task import WorkflowTask
+from sssa.scoring import Schedule, code_quality, measure, score_workflow, version
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch, probe_values
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.execution import AnswerReport, AnswerResult, ExecutionEvent, RunReport
-from validator.protocol.reasons import Reason
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType, trace_names
-from validator.protocol.sssa import Verdict
-from validator.protocol.task import Task
-from validator.protocol.traces import read_traces
-from validator.protocol.waiting_work import CodeCheck, Executed, Execution, Judged
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.protocol.workflow_run import CodeReport, StepOutput
-from validator.protocol.workflow_task import WorkflowTask
 from validator.sandbox.interface import CodeSandbox, SandboxJob
 from validator.sandbox.scripted import ScriptedRun
-from validator.scoring import Schedule, code_quality, measure, score_workflow, version
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource, SourcedTask

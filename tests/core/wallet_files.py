@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bittensor_core import serialized_keypair_to_keyfile_data
 
-from validator.protocol.signatures import Signer
+from sssa.protocol.signatures import Signer
 
 # The hotkey //Validator as `btcli` encrypts it today (NaCl); making one takes two seconds.
 ENCRYPTED = Path(__file__).parents[1] / "fixtures" / "encrypted_hotkey"

@@ -14,11 +14,11 @@ import structlog
 from explained import HOTKEYS, assorted
 from world import VALIDATOR
 
+from sssa.sources import Clock, SystemClock
 from validator.chain.subnet import save_state
 from validator.incoming.server import BoundedServer
 from validator.settings.load import load_settings
 from validator.settings.model import HealthSettings, Settings, WebSettings
-from validator.sources import Clock, SystemClock
 from validator.store import open_store
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.web.admission import Admission

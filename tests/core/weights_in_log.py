@@ -6,9 +6,9 @@ import msgspec
 from audit_file import receipts
 from msgspec import UNSET
 
-from validator.audit.log.weight_vectors import Confirmed, Fates
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.receipt import FateLink, Owner, Receipt, WeightedMiner, WeightsDocument, WeightsLink, line
+from sssa.log.weight_vectors import Confirmed, Fates
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.receipt import FateLink, Owner, Receipt, WeightedMiner, WeightsDocument, WeightsLink, line
 from validator.store import Store
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from waiting_world import image as runs_bundle
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.workflow_run import CodeReport
+from sssa.sources import SystemClock
 from validator.daemon.signals import Signals
 from validator.daemon.worker import Outfit, own_name, serve
-from validator.protocol.errors import ValidatorError
-from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
-from validator.sources import SystemClock
 from validator.telemetry import configure_logging
 
 

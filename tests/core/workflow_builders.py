@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 import msgspec
 from virtual_time import all_wait
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Signature
+from sssa.protocol.workflow_plan import PLAN_SCORING_VERSION, WorkflowPlan, goal_sha256
+from sssa.protocol.workflow_run import StepAnswer, StepOutput, StepRequest
+from sssa.protocol.workflow_task import Tool, WorkflowTask
+from sssa.sources import Clock, VirtualClock
 from validator.kinds.workflow.step import StepReply
 from validator.outgoing.stalls import StallsSince
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Signature
-from validator.protocol.workflow_plan import PLAN_SCORING_VERSION, WorkflowPlan, goal_sha256
-from validator.protocol.workflow_run import StepAnswer, StepOutput, StepRequest
-from validator.protocol.workflow_task import Tool, WorkflowTask
-from validator.sources import Clock, VirtualClock
 
 WORKFLOW_NONCE = hashlib.sha256(b"workflow nonce").hexdigest()
 PLANNER = Signer.from_uri("//Planner")

@@ -13,26 +13,16 @@ from builders import FILES, trace_files
 from virtual_time import passed
 from workflow_builders import ScriptedServices
 
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.health.board import Board, advice_on
-from validator.kinds.assessment.supply import Bundles
-from validator.kinds.workflow.executor import PlanRunner
-from validator.kinds.workflow.kind import WORKFLOW
-from validator.kinds.workflow.step import StepClient
-from validator.kinds.workflow.supply import Goals
-from validator.miners.directory import CapabilityDirectory
-from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
-from validator.outgoing.calls import Call
-from validator.protocol.answer import Answer, Dispatch, probe_values
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.round import Axon, RoundInput, RoundOutcome
-from validator.protocol.runtime_image import RuntimeImage, RuntimeImages
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.protocol.sssa import (
+from sssa.kinds.workflow.kind import WORKFLOW
+from sssa.protocol.answer import Answer, Dispatch, probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.round import Axon, RoundInput, RoundOutcome
+from sssa.protocol.runtime_image import RuntimeImage, RuntimeImages
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.protocol.sssa import (
     Analysis,
     Evidence,
     Finding,
@@ -42,16 +32,26 @@ from validator.protocol.sssa import (
     Skill,
     Sssa,
 )
-from validator.protocol.task import Task, Windows
-from validator.protocol.times import format_time
-from validator.protocol.traces import read_traces
-from validator.protocol.workflow_plan import WorkflowDispatch
+from sssa.protocol.task import Task, Windows
+from sssa.protocol.times import format_time
+from sssa.protocol.traces import read_traces
+from sssa.protocol.workflow_plan import WorkflowDispatch
+from sssa.sources import SeededRandom, VirtualClock
+from validator.chain.simulated import SimulatedChain
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
+from validator.health.board import Board, advice_on
+from validator.kinds.assessment.supply import Bundles
+from validator.kinds.workflow.executor import PlanRunner
+from validator.kinds.workflow.step import StepClient
+from validator.kinds.workflow.supply import Goals
+from validator.miners.directory import CapabilityDirectory
+from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.outgoing.calls import Call
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared, Preparer
 from validator.rounds.readiness import Readiness, Standing
 from validator.rounds.service import RoundService
-from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.tasks.goals import GoalSource, MemoryGoals
 from validator.tasks.source import MemorySource, SourcedTask, TaskSource

@@ -18,6 +18,11 @@ from workflow_builders import ScriptedServices
 from world import VALIDATOR, few_tasks
 from world import World as Crowd
 
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.times import format_time
+from sssa.sources import Clock, SeededRandom, VirtualClock
 from validator.chain.bittensor import BittensorChain
 from validator.chain.interface import Chain
 from validator.chain.simulated import SimulatedChain
@@ -28,12 +33,7 @@ from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.daemon.world import World, http_clients
 from validator.health.endpoint import HealthService
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.times import format_time
 from validator.settings.model import Settings
-from validator.sources import Clock, SeededRandom, VirtualClock
 from validator.store.rows import WeightsRecord
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource

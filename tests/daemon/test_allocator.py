@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from daemon_process import Miners, Site
 
+from sssa.protocol.task import Windows
 from validator.daemon.allocator import ARENAS
-from validator.protocol.task import Windows
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the C library is another one")
 

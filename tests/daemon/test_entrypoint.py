@@ -17,12 +17,12 @@ import pytest
 from daemon_process import PROGRAM, free_port
 from package_files import ROOT
 
+from sssa.sources import VirtualClock
 from validator.daemon.entrypoint import _PARKED
 from validator.daemon.exits import Exit
 from validator.daemon.parking import LINE_EVERY_S, Parked
 from validator.health.board import Board
 from validator.health.report import HealthState
-from validator.sources import VirtualClock
 from validator.telemetry import configure_logging
 
 ENTRY = (sys.executable, "-m", "validator.daemon.entrypoint")

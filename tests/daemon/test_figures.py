@@ -9,9 +9,9 @@ from sqlalchemy import insert
 from state_kit import plant_flag
 from world import VALIDATOR
 
+from sssa.protocol.round import FlagRaised
+from sssa.protocol.skill_types import SkillType
 from validator.daemon.watches import FigureWatch
-from validator.protocol.round import FlagRaised
-from validator.protocol.skill_types import SkillType
 from validator.store.connections import WAL_KEPT
 from validator.store.tables import bundles
 

@@ -4,12 +4,12 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+from sssa.sources import VirtualClock
 from validator.chain.clockwatch import ClockWatch
 from validator.chain.interface import EndpointUse, Head
 from validator.daemon.watches import HeadWatch
 from validator.health.board import Board
 from validator.health.report import HealthState
-from validator.sources import VirtualClock
 from validator.telemetry.metrics import Metrics
 
 

@@ -6,10 +6,10 @@ import aiohttp
 from daemon_kit import Running, with_miners
 from world import World, honest, tasks_of_all_types
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
 from validator.health.endpoint import HealthService
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
 from validator.tasks.source import MemorySource
 
 OWNER = "Owner"

@@ -5,8 +5,8 @@ from collections import Counter
 
 from daemon_kit import BLOCK_S, Running, running
 
+from sssa.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.executor import PlanRunner
-from validator.kinds.workflow.kind import WORKFLOW
 from validator.rounds.heartbeat import Heartbeat
 
 OUTAGE = 3  # blocks: 36 s

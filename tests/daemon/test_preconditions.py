@@ -9,6 +9,9 @@ import pytest
 import structlog
 from pump import pumped
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot, Neuron
+from sssa.sources import VirtualClock
 from validator.chain.interface import (
     Chain,
     ChainError,
@@ -21,11 +24,8 @@ from validator.chain.runtime_rules import preconditions
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.start import START_S, check_start
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.settings.model import ChainSettings, Settings, ValidatorSettings
 from validator.settings.urls import SecretUrl
-from validator.sources import VirtualClock
 from validator.store import Store
 from validator.store.errors import OtherStoreError
 from validator.telemetry import Event

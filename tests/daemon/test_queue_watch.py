@@ -4,9 +4,9 @@ from daemon_kit import running
 from waiting_world import plain_world
 from world import World, on_virtual_time
 
+from sssa.protocol.reasons import Reason
 from validator.daemon.waiting_work import QueueWatch
 from validator.health.report import HealthState
-from validator.protocol.reasons import Reason
 from validator.store import Store
 from validator.telemetry.metrics import Metrics
 

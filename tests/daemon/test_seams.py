@@ -14,17 +14,17 @@ from virtual_time import passed
 from workflow_builders import ScriptedServices
 from world import World as Crowd
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.signatures import Signer
+from sssa.sources import SeededRandom, VirtualClock
 from validator.chain.simulated import SimulatedChain
 from validator.daemon.assembly import assembled
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch, StoreWatch
 from validator.daemon.world import World
 from validator.health.board import Board
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.signatures import Signer
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
-from validator.sources import SeededRandom, VirtualClock
 from validator.store.connections import Handles, connect
 from validator.tasks.goals import MemoryGoals
 from validator.workers.interface import Here

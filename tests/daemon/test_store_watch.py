@@ -4,9 +4,9 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+from sssa.sources import VirtualClock
 from validator.daemon.watches import StoreWatch
 from validator.health.board import Board
-from validator.sources import VirtualClock
 from validator.store.errors import StoreNoWriteError
 
 

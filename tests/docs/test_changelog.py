@@ -9,7 +9,7 @@ from doc_pages import ROOT
 from packaging.version import Version
 
 import validator
-from validator.scoring import VERSIONS
+from sssa.scoring import VERSIONS
 from validator.settings.reference import reference
 from validator.store.schema import revisions
 

@@ -21,8 +21,8 @@ from doc_pages import DOCS, ROOT
 from shell_kit import commands
 from world import few_tasks
 
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
 
 PAGE = "docs/attestations.md"
 EXAMPLES = DOCS / "examples" / "attestations"

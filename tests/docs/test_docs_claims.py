@@ -11,7 +11,7 @@ from doc_pages import ARCHITECTURE, ROOT, prose
 
 from localnet.roster import PlannerKind, collusion_roster
 from localnet.screen import _COLUMNS
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 from validator.store.repositories.state import COPY_ROUNDS
 
 README = ROOT / "README.md"

@@ -9,8 +9,8 @@ import pytest
 from cli_commands import TREE
 from doc_pages import DOCS, ROOT, SOURCE, SPEC, code, fenced, pages, prose
 
+from sssa.protocol.reasons import Reason
 from validator.cli.reference import pages as made
-from validator.protocol.reasons import Reason
 from validator.settings.reference import reference
 
 GENERATED = {DOCS / "reference" / name for name in made()}

@@ -7,13 +7,13 @@ import pytest
 from builders import V1
 from doc_pages import DOCS, SPEC, table
 
-from validator.cli.score import ConsensusCase, EmissionCase, score_consensus_case, score_emission_case
-from validator.protocol.arithmetic import mean
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Components
-from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names
-from validator.protocol.sssa import Finding
-from validator.scoring import CURRENT, event_of_failure, finding_key, version
+from sssa.cli.score import ConsensusCase, EmissionCase, score_consensus_case, score_emission_case
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Components
+from sssa.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names
+from sssa.protocol.sssa import Finding
+from sssa.scoring import CURRENT, event_of_failure, finding_key, version
 
 
 def close(shown: str, value: float) -> bool:

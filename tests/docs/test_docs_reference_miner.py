@@ -10,9 +10,9 @@ from doc_pages import DOCS, prose, table
 from miner.analysis import UNREAD_RISK
 from miner.scanners import packages, semgrep
 from miner.scanners import prose as documents
-from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM, WEIGHT_AND_CAP
-from validator.protocol.sssa import Category
-from validator.protocol.vocabulary import ACTIONS, CAPABILITIES, CATEGORIES, POWERFUL, RESOURCES
+from sssa.protocol.findings import BLOCK_FROM, REVIEW_FROM, WEIGHT_AND_CAP
+from sssa.protocol.sssa import Category
+from sssa.protocol.vocabulary import ACTIONS, CAPABILITIES, CATEGORIES, POWERFUL, RESOURCES
 
 PAGE = DOCS / "reference-miner.md"
 

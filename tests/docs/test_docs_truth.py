@@ -5,8 +5,8 @@ from doc_pages import DOCS, table
 from miner.drafts import MAX_SHOWN
 from miner.scanners.osv import MAX_ADVISORY, MAX_TOTAL
 from miner.scanners.packages import MAX_PINNED
-from validator.protocol.task import TRUTH_OF_AXIS
-from validator.scoring import CURRENT, version
+from sssa.protocol.task import TRUTH_OF_AXIS
+from sssa.scoring import CURRENT, version
 
 PAGE = DOCS / "operators" / "truth.md"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pictures import FOLDER, PARTS, picture, shown
 
-from validator.cli.rendering import table_lines
+from sssa.cli.rendering import table_lines
 from validator.cli.status import _LABEL, _RESULTS
 
 ROOT = Path(__file__).parents[2]

@@ -56,14 +56,14 @@ VAGUE = re.compile(
 UNCLEAN = {"miner", "tests/miner"}  # names and docstrings are not clean yet
 # Names of fields and slots, the bytes of stored proofs, and texts of written bundles, which are data.
 EXCEPT = {
-    "validator/protocol/tallies.py": "hits, said, known",
+    "sssa/protocol/tallies.py": "hits, said, known",
     "validator/planting/documents.py": "`@beside@`",
-    "validator/kinds/assessment/proof.py": "a review before the verdict stands",
-    "validator/proofs/debate.py": "whether the proposal stands",
-    "validator/kinds/assessment/explanation.py": " of its own ",
+    "sssa/kinds/assessment/proof.py": "a review before the verdict stands",
+    "sssa/proofs/debate.py": "whether the proposal stands",
+    "sssa/kinds/assessment/explanation.py": " of its own ",
     "miner/services/actions.py": "how often it stands there",
     "localnet/cli/devnet.py": "urls of your own miners",
-    "tests/proofs/test_holding.py": "of our own debate",
+    "tests/sssa/proofs/test_holding.py": "of our own debate",
 }
 DATA = ("miner/bundles/", "tests/planting/styles/", "validator/planting/data/")
 

@@ -41,7 +41,7 @@ def test_a_condition_is_in_every_view_of_the_catalogue(tmp_path: Path) -> None:
         from validator.health.alerts import rules
         from validator.health.board import Board
         from validator.health.report import HealthState
-        from validator.sources import SystemClock
+        from sssa.sources import SystemClock
         from validator.telemetry.metrics import Metrics
 
         async def watched(waited: float) -> tuple[dict, bytes]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from recipe_kit import Tree
 
-GATES = "validator/kinds/assessment/gates.py"
-REASONS = "validator/protocol/reasons.py"
+GATES = "sssa/kinds/assessment/gates.py"
+REASONS = "sssa/protocol/reasons.py"
 METRICS = "validator/telemetry/metrics.py"
 
 
@@ -41,11 +41,11 @@ GATES: Final''',
         from builders import bend, expect, make_answer, make_task
         from test_docs_numbers import test_the_table_of_gates_has_every_code_and_its_reputation_event as told
         from validator.cli.reference import pages
-        from validator.kinds.assessment.gates import applying_gates
-        from validator.kinds.assessment.judge import judge
-        from validator.protocol.reasons import Reason, gate_of
-        from validator.protocol.results import Rejection
-        from validator.sources import SystemClock
+        from sssa.kinds.assessment.gates import applying_gates
+        from sssa.kinds.assessment.judge import judge
+        from sssa.protocol.reasons import Reason, gate_of
+        from sssa.protocol.results import Rejection
+        from sssa.sources import SystemClock
         from validator.telemetry.metrics import Metrics
 
         task = make_task()
@@ -80,8 +80,8 @@ def test_a_reason_is_explained_listed_and_counted(tmp_path: Path) -> None:
     tree.use("""
         from test_docs_names import test_every_reason_is_told_to_operators_or_in_the_specification as told
         from validator.cli.reference import pages
-        from validator.protocol.reasons import Reason, meaning_of
-        from validator.sources import SystemClock
+        from sssa.protocol.reasons import Reason, meaning_of
+        from sssa.sources import SystemClock
         from validator.telemetry.metrics import Metrics
 
         assert meaning_of(Reason("weights_holiday")) == "The subnet takes no weights today."
@@ -107,7 +107,7 @@ def test_a_metric_is_counted_from_an_event_of_the_log(tmp_path: Path) -> None:
         "            Event.RETENTION_POSTPONED: lambda _: self.postponed.inc(),\n",
     )
     tree.use("""
-        from validator.sources import SystemClock
+        from sssa.sources import SystemClock
         from validator.telemetry.metrics import Metrics
 
         metrics = Metrics(SystemClock(), "1")

@@ -7,7 +7,7 @@ from recipe_kit import Tree
 
 KINDS = ROOT / "tests" / "kinds"
 ASSEMBLY = "validator/daemon/assembly.py"
-REGISTRY = "validator/kinds/registry.py"
+REGISTRY = "sssa/kinds/registry.py"
 PAGES = "validator/cli/kinds/__init__.py"
 
 
@@ -17,7 +17,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
     tree.new("validator/kinds/toy/kind.py", (KINDS / "toy_kind.py").read_text())
     page = (KINDS / "toy_page.py").read_text()
     tree.new("validator/cli/kinds/toy.py", page.replace("from toy_kind ", "from validator.kinds.toy.kind "))
-    tree.after(REGISTRY, "from validator.kinds.interface ", "from validator.kinds.toy.kind import TOY\n")
+    tree.after(REGISTRY, "from sssa.kinds.interface ", "from validator.kinds.toy.kind import TOY\n")
     tree.put(REGISTRY, "(ASSESSMENT, WORKFLOW)", "(ASSESSMENT, WORKFLOW, TOY)")
     tree.put(PAGES, "import assessment, workflow\n", "import assessment, toy, workflow\n")
     tree.after(

@@ -19,7 +19,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         import asyncio
         from pathlib import Path
 
-        from validator.protocol.skill_types import SkillType
+        from sssa.protocol.skill_types import SkillType
         from validator.tasks.folder import read_task
         from validator.tasks.source import FETCH_S, Order
         from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
@@ -73,7 +73,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         from world import tasks_of_all_types
         from validator.daemon.world import build_world
         from validator.kinds.assessment.supply import Bundles
-        from validator.scoring import CURRENT, version
+        from sssa.scoring import CURRENT, version
         from validator.settings.load import load_settings
         from validator.settings.reference import example_toml
         from validator.tasks.packing import write_task
@@ -152,7 +152,7 @@ async def test_a_column_is_there_after_the_upgrade_of_an_old_store_and_keeps_its
         from datetime import UTC, datetime
         from alembic.autogenerate import compare_metadata
         from alembic.migration import MigrationContext
-        from validator.protocol.round import MetagraphSnapshot, Neuron
+        from sssa.protocol.round import MetagraphSnapshot, Neuron
         from validator.store import open_store, schema_state, upgrade
         from validator.store.schema import VERSION_TABLE
         from validator.store.tables import metadata

@@ -4,17 +4,17 @@ from pathlib import Path
 
 from recipe_kit import Tree
 
-VERSIONS = "validator/scoring/versions.py"
+VERSIONS = "sssa/scoring/versions.py"
 
 
 def with_version(tree: Tree, rules: str) -> None:
     """Add 3.0.0 with these rules, and let new rounds be of it."""
-    tree.new("validator/scoring/v3/__init__.py", '"""Scoring version 3.0.0: where it differs from 1.0.0."""\n')
-    tree.new("validator/scoring/v3/rules.py", rules)
+    tree.new("sssa/scoring/v3/__init__.py", '"""Scoring version 3.0.0: where it differs from 1.0.0."""\n')
+    tree.new("sssa/scoring/v3/rules.py", rules)
     tree.put(
         VERSIONS,
         "import RULES as RULES_1\n",
-        "import RULES as RULES_1\nfrom validator.scoring.v3.rules import RULES as RULES_3\n",
+        "import RULES as RULES_1\nfrom sssa.scoring.v3.rules import RULES as RULES_3\n",
     )
     tree.put(VERSIONS, 'Version20("2.0.0", RULES_2))', 'Version20("2.0.0", RULES_2), Version("3.0.0", RULES_3))')
     tree.put(VERSIONS, 'CURRENT: Final = "1.0.0"', 'CURRENT: Final = "3.0.0"')
@@ -25,9 +25,9 @@ PLAYED = """
     from replays import replayed
     from world import World, on_virtual_time, tasks_of_all_types
     from validator.audit.explain.round_explanation import explain_round
-    from validator.protocol.round import AssessedMember
-    from validator.protocol.skill_types import SkillType
-    from validator.scoring import version
+    from sssa.protocol.round import AssessedMember
+    from sssa.protocol.skill_types import SkillType
+    from sssa.scoring import version
     from validator.store import open_store, upgrade
     from validator.tasks.source import MemorySource
 
@@ -57,7 +57,7 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
         from dataclasses import replace
         from typing import Final
 
-        from validator.scoring.v1.rules import RULES as OLD
+        from sssa.scoring.v1.rules import RULES as OLD
 
         RULES: Final = replace(OLD, emission=replace(OLD.emission, auditor=0.5))
         ''',
@@ -90,7 +90,7 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
 def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path: Path) -> None:
     tree = Tree(tmp_path / "tree")
     tree.after(
-        "validator/protocol/skill_types.py",
+        "sssa/protocol/skill_types.py",
         "    AGENT_COMPOSITION = ",
         '    NOTEBOOK = "notebook"\n',
     )
@@ -103,10 +103,10 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
         from types import MappingProxyType
         from typing import Final
 
-        from validator.protocol.skill_types import SkillType
-        from validator.protocol.task import Windows
-        from validator.scoring.v1.rules import RULES as OLD
-        from validator.scoring.v1.rules import TypeRules
+        from sssa.protocol.skill_types import SkillType
+        from sssa.protocol.task import Windows
+        from sssa.scoring.v1.rules import RULES as OLD
+        from sssa.scoring.v1.rules import TypeRules
 
         _NOTEBOOK: Final = TypeRules(
             base_weight=0.9,

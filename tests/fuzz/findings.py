@@ -7,7 +7,7 @@ from time import process_time
 from typing import Final
 
 from fuzz.targets import TARGETS, Target
-from validator.protocol.errors import ValidatorError
+from sssa.protocol.errors import ValidatorError
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 _TRIES: Final = 3

@@ -20,35 +20,35 @@ from old_rounds import play
 from task_builders import numbered
 from workflow_builders import task_document
 
-from validator.attestations.gate import read_policy
-from validator.attestations.statement import parse_statement
-from validator.attestations.verify import Handed, parse_handed, verify_attestation
-from validator.audit.log.chain_evidence import read_row
-from validator.audit.log.verify import verify_file
+from sssa.attestation.gate import read_policy
+from sssa.attestation.statement import parse_statement
+from sssa.attestation.verify import Handed, parse_handed, verify_attestation
+from sssa.cli.score import ConsensusCase, WeightsCase
+from sssa.kinds.assessment.judge import judge
+from sssa.log.chain_evidence import read_row
+from sssa.log.verify import verify_file
+from sssa.proofs.debate import debate_proof, parse_debate
+from sssa.proofs.document import verify_document
+from sssa.protocol import limits
+from sssa.protocol.answer import parse_answer, probe_values
+from sssa.protocol.archives import pack, unpack
+from sssa.protocol.capabilities import Capabilities, parse_capabilities
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.strict_archives import read_archive
+from sssa.protocol.strict_json import decode
+from sssa.protocol.task import parse_task
+from sssa.protocol.times import format_time
+from sssa.protocol.traces import read_traces
+from sssa.protocol.workflow_plan import parse_plan
+from sssa.protocol.workflow_run import StepAnswer, StepOutput, parse_code_report, parse_step_answer
+from sssa.protocol.workflow_task import parse_workflow_task
+from sssa.scoring import finding_key
+from sssa.sources import VirtualClock
 from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
-from validator.cli.score import ConsensusCase, WeightsCase
-from validator.kinds.assessment.judge import judge
-from validator.proofs.debate import debate_proof, parse_debate
-from validator.proofs.document import verify_document
-from validator.protocol import limits
-from validator.protocol.answer import parse_answer, probe_values
-from validator.protocol.archives import pack, unpack
-from validator.protocol.capabilities import Capabilities, parse_capabilities
-from validator.protocol.errors import ValidatorError
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.strict_archives import read_archive
-from validator.protocol.strict_json import decode
-from validator.protocol.task import parse_task
-from validator.protocol.times import format_time
-from validator.protocol.traces import read_traces
-from validator.protocol.workflow_plan import parse_plan
-from validator.protocol.workflow_run import StepAnswer, StepOutput, parse_code_report, parse_step_answer
-from validator.protocol.workflow_task import parse_workflow_task
-from validator.scoring import finding_key
 from validator.settings.load import load_settings
-from validator.sources import VirtualClock
 from validator.store import open_store
 from validator.tasks.package_manifest import read_packages
 from validator.tasks.wire import TasksAnswer, TasksQuery, accept_tasks, parse_query

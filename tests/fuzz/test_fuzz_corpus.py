@@ -6,7 +6,7 @@ import pytest
 
 from fuzz.findings import DearError, kept, take
 from fuzz.targets import TARGETS, Target
-from validator.protocol.errors import ValidatorError
+from sssa.protocol.errors import ValidatorError
 
 CASES = [(name, file) for name in TARGETS for file in kept(name)]
 

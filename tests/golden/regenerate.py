@@ -22,18 +22,16 @@ sys.path.append(str(FOLDER.parent / "miners"))
 import golden_examples as golden  # noqa: E402 - it lies beside the tests
 from miner_servers import ok, raw_server, read_request  # noqa: E402
 
-from validator.kinds.assessment.requests import dispatch_bodies  # noqa: E402
-from validator.miners.client import HttpMinerClient  # noqa: E402
-from validator.outgoing.calls import Call  # noqa: E402
-from validator.protocol.answer import Answer, CanarySpec, canary_marker, probe_values  # noqa: E402  # noqa: E402
-from validator.protocol.archives import pack  # noqa: E402
-from validator.protocol.bundles import with_canary  # noqa: E402
-from validator.protocol.capabilities import Capabilities  # noqa: E402
-from validator.protocol.round import AssessmentTask  # noqa: E402
-from validator.protocol.runtime_image import RuntimeImage  # noqa: E402
-from validator.protocol.signatures import Signer  # noqa: E402
-from validator.protocol.skill_types import SkillType, trace_names  # noqa: E402
-from validator.protocol.sssa import (  # noqa: E402
+from sssa.kinds.assessment.requests import dispatch_bodies  # noqa: E402
+from sssa.protocol.answer import Answer, CanarySpec, canary_marker, probe_values  # noqa: E402  # noqa: E402
+from sssa.protocol.archives import pack  # noqa: E402
+from sssa.protocol.bundles import with_canary  # noqa: E402
+from sssa.protocol.capabilities import Capabilities  # noqa: E402
+from sssa.protocol.round import AssessmentTask  # noqa: E402
+from sssa.protocol.runtime_image import RuntimeImage  # noqa: E402
+from sssa.protocol.signatures import Signer  # noqa: E402
+from sssa.protocol.skill_types import SkillType, trace_names  # noqa: E402
+from sssa.protocol.sssa import (  # noqa: E402
     Analysis,
     Dependency,
     Evidence,
@@ -45,8 +43,10 @@ from validator.protocol.sssa import (  # noqa: E402
     Skill,
     Sssa,
 )
-from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256, workflow_bodies  # noqa: E402
-from validator.protocol.workflow_task import task_sha256  # noqa: E402
+from sssa.protocol.workflow_plan import WorkflowPlan, goal_sha256, workflow_bodies  # noqa: E402
+from sssa.protocol.workflow_task import task_sha256  # noqa: E402
+from validator.miners.client import HttpMinerClient  # noqa: E402
+from validator.outgoing.calls import Call  # noqa: E402
 
 NONCE_NS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
 NONCE = bytes(range(32)).hex()

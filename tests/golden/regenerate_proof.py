@@ -8,7 +8,7 @@ sys.path.append(str(FOLDER.parent / "core"))
 
 from group_rounds import VALIDATOR, group_proof, worked_example  # noqa: E402 - it lies beside the tests
 
-from validator.proofs.document import document_bytes, seal  # noqa: E402
+from sssa.proofs.document import document_bytes, seal  # noqa: E402
 
 proof = group_proof(*worked_example(), "t1")
 if proof is None:

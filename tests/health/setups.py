@@ -13,11 +13,11 @@ from doctor_kit import ME, Place
 from task_builders import make_task, make_truth, write_task
 from wallet_files import ENCRYPTED, write_hotkey
 
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SeededRandom
 from validator.planting.shapes import builtin_shapes
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.sources import SeededRandom
 from validator.store import Transaction, open_store
 from validator.store.log import open_log
 from validator.tasks.seeding import Seeding, base_of, seeded, write_seeded

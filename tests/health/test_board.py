@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import structlog
 
+from sssa.protocol.reasons import Reason
+from sssa.sources import VirtualClock
 from validator.health.board import ROUNDS, Board
 from validator.health.catalogue import CONDITIONS, QUIET_S
 from validator.miners.directory import Declared
-from validator.protocol.reasons import Reason
 from validator.rounds.facts import RoundFacts
-from validator.sources import VirtualClock
 from validator.weights.service import Trouble
 
 GOOD = RoundFacts(Reason.SETTLED, 5.0, tasks=3, miners=4, dispatches=12, answers={Reason.ACCEPTED: 12})

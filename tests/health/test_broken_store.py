@@ -17,8 +17,8 @@ from psycopg.conninfo import conninfo_to_dict
 from setups import FILE_SETUPS
 from weights_world import running, scored
 
+from sssa.protocol.reasons import Reason
 from validator.health.doctor.storage import far_away
-from validator.protocol.reasons import Reason
 from validator.store import open_store
 from validator.store.errors import StoreUnreachableError
 from validator.store.repositories.weight_submissions import PlannedWeights

@@ -13,13 +13,13 @@ from doctor_kit import ME, QUICK, Place, findings, listening, of_status, site
 from setups import few_descriptors
 from task_builders import numbered, serving
 
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.sources import SystemClock
 from validator.daemon.world import judging_workers
 from validator.health.doctor import Check, Diagnosis, Finding, UnknownCheckError, machine
 from validator.health.doctor.examination import NotSeenError, Site, examine, ok
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
 from validator.settings.model import Settings, ValidatorSettings
-from validator.sources import SystemClock
 from validator.tasks.source import MemorySource
 from validator.tasks.task_server import task_server
 

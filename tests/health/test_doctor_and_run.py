@@ -11,13 +11,13 @@ from doctor_kit import Place
 from setups import SETUPS, SLOW, Break, opened
 from structlog.typing import EventDict
 
+from sssa.protocol.errors import ValidatorError
 from validator.daemon.assembly import assembled
 from validator.daemon.exits import Exit, exit_code
 from validator.daemon.signals import Stop
 from validator.daemon.start import check_start
 from validator.daemon.world import build_world
 from validator.health.catalogue import CONDITIONS, FATAL
-from validator.protocol.errors import ValidatorError
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.settings.load import load_settings

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from sssa.protocol.reasons import Reason
+from sssa.sources import VirtualClock
 from validator.health.board import Board
 from validator.health.catalogue import CHECKS, CONDITIONS
 from validator.health.report import (
@@ -15,8 +17,6 @@ from validator.health.report import (
     HealthState,
     checked,
 )
-from validator.protocol.reasons import Reason
-from validator.sources import VirtualClock
 from validator.store.rows import LogHead
 
 INTERVAL = 600.0

@@ -16,28 +16,28 @@ from dear_groups import SHAPES, cost_of_group, dear_group
 from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
 
-from validator.audit.log.lines import LineReader
+from sssa.cli.score import ConsensusCase, WeightsCase
+from sssa.kinds.assessment.judge import judge
+from sssa.log.lines import LineReader
+from sssa.proofs.debate import parse_debate
+from sssa.proofs.document import verify_document
+from sssa.protocol import limits
+from sssa.protocol.answer import parse_answer, probe_values
+from sssa.protocol.archives import unpack
+from sssa.protocol.capabilities import parse_capabilities
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import Receipt
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Dependency
+from sssa.protocol.strict_json import decode
+from sssa.protocol.task import parse_task
+from sssa.protocol.traces import read_traces
+from sssa.protocol.workflow_plan import parse_plan
+from sssa.protocol.workflow_run import parse_step_answer
+from sssa.protocol.workflow_task import parse_workflow_task
+from sssa.scoring import finding_key
 from validator.chain.subnet import load_state
-from validator.cli.score import ConsensusCase, WeightsCase
-from validator.kinds.assessment.judge import judge
-from validator.proofs.debate import parse_debate
-from validator.proofs.document import verify_document
-from validator.protocol import limits
-from validator.protocol.answer import parse_answer, probe_values
-from validator.protocol.archives import unpack
-from validator.protocol.capabilities import parse_capabilities
-from validator.protocol.errors import ValidatorError
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import Receipt
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Dependency
-from validator.protocol.strict_json import decode
-from validator.protocol.task import parse_task
-from validator.protocol.traces import read_traces
-from validator.protocol.workflow_plan import parse_plan
-from validator.protocol.workflow_run import parse_step_answer
-from validator.protocol.workflow_task import parse_workflow_task
-from validator.scoring import finding_key
 from validator.tasks.wire import TasksAnswer
 
 pytestmark = pytest.mark.attack

@@ -5,10 +5,10 @@ from typing import Final
 import pytest
 from linear import assert_linear
 
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.planting import ANY
 from validator.planting.shapes import builtin_shapes
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws, SeededRandom
 
 pytestmark = pytest.mark.attack
 

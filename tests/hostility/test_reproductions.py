@@ -8,15 +8,15 @@ import msgspec
 import pytest
 from builders import expect, make_answer, make_task
 
-from validator.kinds.assessment.judge import judge
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import ArchiveError, unpack
-from validator.protocol.capabilities import parse_capabilities
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
-from validator.protocol.strict_json import DuplicateKeyError, SchemaError, decode_plain
-from validator.protocol.times import parse_time
-from validator.protocol.traces import TracesError, TracesTooLargeError, read_traces
+from sssa.kinds.assessment.judge import judge
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import ArchiveError, unpack
+from sssa.protocol.capabilities import parse_capabilities
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.strict_json import DuplicateKeyError, SchemaError, decode_plain
+from sssa.protocol.times import parse_time
+from sssa.protocol.traces import TracesError, TracesTooLargeError, read_traces
 
 
 def unterminated(size: int) -> bytes:

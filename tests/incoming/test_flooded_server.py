@@ -14,9 +14,9 @@ import pytest
 from daemon_process import PROGRAM
 from task_builders import numbered
 
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.sources import SystemClock
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SystemClock
 from validator.tasks.http import HttpSource
 from validator.tasks.packing import write_task
 from validator.tasks.source import InTurn

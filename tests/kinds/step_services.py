@@ -9,10 +9,10 @@ import msgspec
 from bittensor import http_auth
 from workflow_builders import SERVICE, signed_answer, task_document
 
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_run import StepOutput, StepRequest
+from sssa.protocol.workflow_task import WorkflowTask
 from validator.kinds.workflow.http import HttpStepClient
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_run import StepOutput, StepRequest
-from validator.protocol.workflow_task import WorkflowTask
 
 VALIDATOR = Signer.from_uri("//Validator")
 Answer = Callable[[bytes, StepRequest, asyncio.StreamWriter], Awaitable[None]]

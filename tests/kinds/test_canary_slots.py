@@ -9,11 +9,11 @@ import pytest
 from builders import V1
 from task_builders import make_task, numbered
 
+from sssa.protocol.draws import canary_types, task_id
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import SeededRandom
 from validator.kinds.assessment.supply import Bundles
-from validator.protocol.draws import canary_types, task_id
-from validator.protocol.round import AssessmentTask
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import SeededRandom
 from validator.tasks.source import FETCH_S, InTurn, MemorySource, Order, SourcedTask
 
 SALT = bytes(range(32))

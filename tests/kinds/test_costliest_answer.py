@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from sssa.kinds.assessment.costliest_answer import SHARE, dearest_answer, dearest_cost
+from sssa.kinds.assessment.judge import judge
+from sssa.kinds.judging import Expected
+from sssa.protocol import limits
+from sssa.protocol.answer import parse_answer
+from sssa.protocol.archives import unpack
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.reasons import Reason
 from validator.daemon.watches import BudgetService
-from validator.kinds.assessment.costliest_answer import SHARE, dearest_answer, dearest_cost
-from validator.kinds.assessment.judge import judge
-from validator.kinds.judging import Expected
-from validator.protocol import limits
-from validator.protocol.answer import parse_answer
-from validator.protocol.archives import unpack
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.reasons import Reason
 from validator.workers.interface import Budget, Here
 from validator.workers.pool import WorkerPool
 

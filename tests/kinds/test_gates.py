@@ -25,20 +25,20 @@ from builders import (
     trace_files,
 )
 
-from validator.kinds.assessment.gates import GATES
-from validator.kinds.assessment.judge import judge, subsets_of
-from validator.kinds.judging import Judged
-from validator.protocol import limits
-from validator.protocol.answer import CanarySpec, Role, probe_values
-from validator.protocol.archives import pack
-from validator.protocol.bundles import IndexEntry
-from validator.protocol.reasons import GATE_NAMES, Reason
-from validator.protocol.results import Packed, Rejection, Submission
-from validator.protocol.round import AssessmentTask
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.task import Windows
-from validator.protocol.traces import read_traces
+from sssa.kinds.assessment.gates import GATES
+from sssa.kinds.assessment.judge import judge, subsets_of
+from sssa.kinds.judging import Judged
+from sssa.protocol import limits
+from sssa.protocol.answer import CanarySpec, Role, probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import IndexEntry
+from sssa.protocol.reasons import GATE_NAMES, Reason
+from sssa.protocol.results import Packed, Rejection, Submission
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.task import Windows
+from sssa.protocol.traces import read_traces
 
 PYTHON = make_task()
 RAG = make_task(SkillType.RAG_KNOWLEDGE)

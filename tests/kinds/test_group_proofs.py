@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from resealed import Change, resealed
 
-from validator.proofs.consensus_proof import ConsensusProof
-from validator.proofs.document import TouchedError, document_bytes, proof_document, verify_document
-from validator.proofs.records import VoteType
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Submission, VoidTask
-from validator.protocol.round import AssessedMember
-from validator.protocol.signatures import verify_document as is_signed
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, signing_bytes
-from validator.scoring import score_round
+from sssa.proofs.consensus_proof import ConsensusProof
+from sssa.proofs.document import TouchedError, document_bytes, proof_document, verify_document
+from sssa.proofs.records import VoteType
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Submission, VoidTask
+from sssa.protocol.round import AssessedMember
+from sssa.protocol.signatures import verify_document as is_signed
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Finding, signing_bytes
+from sssa.scoring import score_round
 
 RAG = SkillType.RAG_KNOWLEDGE
 TASK = make_task(RAG)

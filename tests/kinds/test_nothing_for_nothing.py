@@ -20,20 +20,19 @@ from workflow_builders import (
     step,
 )
 
-from validator.kinds.judging import Expected
-from validator.kinds.workflow.executor import run_plan
-from validator.kinds.workflow.explanation import explain_worth
-from validator.kinds.workflow.gates import AcceptedPlan, judge_plan
-from validator.protocol.canonical import digest
-from validator.protocol.reasons import Reason
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import GoalTask, WorkflowOutcome
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import SkillType
-from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256
-from validator.protocol.workflow_run import RunRecord, run_id_of
-from validator.protocol.workflow_task import WorkflowTask, task_sha256
-from validator.scoring import (
+from sssa.kinds.judging import Expected
+from sssa.kinds.workflow.explanation import explain_worth
+from sssa.kinds.workflow.gates import AcceptedPlan, judge_plan
+from sssa.protocol.canonical import digest
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.round import GoalTask, WorkflowOutcome
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.workflow_plan import WorkflowPlan, goal_sha256
+from sssa.protocol.workflow_run import RunRecord, run_id_of
+from sssa.protocol.workflow_task import WorkflowTask, task_sha256
+from sssa.scoring import (
     Version,
     event_of_failure,
     measure,
@@ -44,7 +43,8 @@ from validator.scoring import (
     totals_fault,
     version,
 )
-from validator.sources import VirtualClock
+from sssa.sources import VirtualClock
+from validator.kinds.workflow.executor import run_plan
 
 BUDGET = {"max_budget_tao": 0.3, "max_latency_seconds": 60.0, "allowed_services": None}
 TENTHS = make_workflow(constraints=BUDGET)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from sssa.kinds.interface import Kind
+from sssa.kinds.registry import KINDS
+from sssa.protocol.skill_types import SkillType
 from validator.cli.kinds import PAGES
 from validator.daemon.world import PRELOAD
-from validator.kinds.interface import Kind
-from validator.kinds.registry import KINDS
-from validator.protocol.skill_types import SkillType
 
 ROWS = list({kind.name: kind for kind in KINDS.values()}.values())
 HEAVY = {"sqlalchemy", "alembic", "psycopg", "aiohttp", "bittensor", "structlog", "pydantic", "typer", "rich"}

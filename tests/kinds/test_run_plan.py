@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from workflow_builders import FOREVER, ScriptedServices, Try, make_plan, make_workflow, on_virtual_time, step
 
+from sssa.protocol.arithmetic import whole
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.reasons import Reason
+from sssa.protocol.workflow_plan import WorkflowPlan
+from sssa.protocol.workflow_run import RunRecord, StepOutput, StepRecord
+from sssa.protocol.workflow_task import WorkflowTask
+from sssa.scoring import measure, result_of, score_workflow
+from sssa.sources import VirtualClock
 from validator.kinds.workflow.executor import run_plan
-from validator.protocol.arithmetic import whole
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.reasons import Reason
-from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord
-from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring import measure, result_of, score_workflow
-from validator.sources import VirtualClock
 
 TASK = make_workflow()
 DIAMOND = [

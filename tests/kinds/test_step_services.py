@@ -8,15 +8,15 @@ from builders import V1
 from step_services import VALIDATOR, Answer, Services, honest, response, step_client, task_at
 from workflow_builders import make_plan, signed_answer, step
 
+from sssa.protocol.limits import MAX_STEP_BODY
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_run import RunRecord, StepOutput, StepRequest, WorkflowRun
+from sssa.scoring import measure, result_of, score_workflow
+from sssa.sources import SystemClock
 from validator.kinds.workflow.executor import run_plan
 from validator.kinds.workflow.http import step_url
 from validator.outgoing.addresses import CheckedResolver
-from validator.protocol.limits import MAX_STEP_BODY
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_run import RunRecord, StepOutput, StepRequest, WorkflowRun
-from validator.scoring import measure, result_of, score_workflow
-from validator.sources import SystemClock
 
 OUTPUT = StepOutput("x", None, None)
 

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 from builders import MINER, OTHER, V1, expect, make_answer, make_task
 
-from validator.kinds.assessment.checks import fault
-from validator.kinds.assessment.judge import judge
-from validator.protocol.results import Packed, Submission
-from validator.protocol.skill_types import SkillType
+from sssa.kinds.assessment.checks import fault
+from sssa.kinds.assessment.judge import judge
+from sssa.protocol.results import Packed, Submission
+from sssa.protocol.skill_types import SkillType
 
 TASK = make_task(SkillType.RAG_KNOWLEDGE)
 

@@ -12,16 +12,16 @@ from toy_miners import ToyWorld
 from toy_page import outcome_line, print_members, subject, write_toy
 from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 
+from sssa.kinds import registry
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.proofs.document import verify_document
+from sssa.protocol.reasons import Reason
 from validator.audit.documents import round_document
 from validator.audit.explain.round_explanation import explain_round
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
 from validator.cli import kinds as pages
 from validator.cli.explain import print_round_explanation
 from validator.cli.rounds import print_round
-from validator.kinds import registry
-from validator.proofs.document import verify_document
-from validator.protocol.reasons import Reason
 from validator.rounds.receipts import close_epoch
 from validator.store import Store
 from validator.store.rows import TaskRecord

@@ -9,13 +9,13 @@ from group_rounds import group_proof
 from planned import CYCLE, GOOD, MINERS, planned
 from world import VALIDATOR
 
-from validator.proofs.consensus_proof import ConsensusProof
-from validator.proofs.document import document_bytes, proof_document, verify_document
-from validator.proofs.records import VoteType
-from validator.protocol.canonical import digest
-from validator.protocol.results import RoundResults, WorkflowSubmission
-from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan
-from validator.scoring import plan_round
+from sssa.proofs.consensus_proof import ConsensusProof
+from sssa.proofs.document import document_bytes, proof_document, verify_document
+from sssa.proofs.records import VoteType
+from sssa.protocol.canonical import digest
+from sssa.protocol.results import RoundResults, WorkflowSubmission
+from sssa.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan
+from sssa.scoring import plan_round
 from validator.store import Store
 
 Round = tuple[RoundInput, RoundPlan, RoundResults, RoundOutcome]

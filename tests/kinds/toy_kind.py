@@ -6,23 +6,23 @@ from typing import Final, get_args
 
 import msgspec
 
-from validator.kinds.interface import Kind, ProvenTask, Request
-from validator.kinds.judging import Expected, Judged, reject_answer
-from validator.kinds.task_explanation import TaskExplanation, TaskFacts, explain_task
-from validator.proofs.builder import ConsensusBuilder
-from validator.proofs.consensus_proof import ConsensusProof
-from validator.proofs.records import VoteType
-from validator.protocol.answer import Role
-from validator.protocol.canonical import digest, sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Checks, Packed, Rejection, Submission, packed
-from validator.protocol.round import AssessmentTask, RoundInput
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.signatures import verify_document
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Sssa
-from validator.protocol.strict_json import JsonError, decode
-from validator.scoring import Fault, Version
+from sssa.kinds.interface import Kind, ProvenTask, Request
+from sssa.kinds.judging import Expected, Judged, reject_answer
+from sssa.kinds.task_explanation import TaskExplanation, TaskFacts, explain_task
+from sssa.proofs.builder import ConsensusBuilder
+from sssa.proofs.consensus_proof import ConsensusProof
+from sssa.proofs.records import VoteType
+from sssa.protocol.answer import Role
+from sssa.protocol.canonical import digest, sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Checks, Packed, Rejection, Submission, packed
+from sssa.protocol.round import AssessmentTask, RoundInput
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.signatures import verify_document
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Sssa
+from sssa.protocol.strict_json import JsonError, decode
+from sssa.scoring import Fault, Version
 
 PATH: Final = "/v1/toys"
 LIMIT: Final = 100_000

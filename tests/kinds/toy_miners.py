@@ -6,11 +6,11 @@ import msgspec
 from toy_kind import PATH
 from world import World, answer_to
 
+from sssa.protocol.answer import Dispatch, probe_values
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.skill_types import SkillType
 from validator.miners.scripted import ScriptedReply
 from validator.outgoing.calls import Call
-from validator.protocol.answer import Dispatch, probe_values
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.skill_types import SkillType
 
 
 class ToyWorld(World):

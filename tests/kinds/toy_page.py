@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from toy_kind import ToyExplanation
 
+from sssa.cli.output import print_line
+from sssa.cli.rendering import Page
+from sssa.protocol.round import GroupOutcome
+from sssa.scoring import Rules
 from validator.audit.documents import DispatchDocument, TaskDocument
-from validator.cli.output import print_line
-from validator.cli.rendering import Page
-from validator.protocol.round import GroupOutcome
-from validator.scoring import Rules
 
 
 def write_toy(page: Page, _rules: Rules, task: ToyExplanation, hotkey: str) -> None:

@@ -17,11 +17,11 @@ from laboratory.history import History, PastRound, Rescored, population_of_histo
 from laboratory.network import Network
 from laboratory.population import population_of, toml_of
 from laboratory.results import rank_correlation
+from sssa.protocol.skill_types import ASSESSED_TYPES
+from sssa.sources import SeededRandom
 from validator.kinds.assessment.supply import Bundles
-from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.rounds.receipts import close_epoch
 from validator.settings.model import WeightsSettings
-from validator.sources import SeededRandom
 from validator.store import open_store
 from validator.store.vector_inputs import basis_now
 from validator.tasks.canary import Canaries

@@ -24,14 +24,14 @@ from laboratory.report import html_page, report_of
 from laboratory.results import play, rank_correlation, ranks
 from laboratory.runs import play_all
 from laboratory.world import Latent
-from validator.protocol import typed
-from validator.protocol.answer import Role
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.results import RoundResults, packed
-from validator.protocol.round import AssessmentTask, GroupPlan, RoundInput
-from validator.protocol.sssa import check_sssa
-from validator.scoring import FindingKeys, plan_round, score_round, version
-from validator.state.round_end import Ended, apply
+from sssa.protocol import typed
+from sssa.protocol.answer import Role
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.results import RoundResults, packed
+from sssa.protocol.round import AssessmentTask, GroupPlan, RoundInput
+from sssa.protocol.sssa import check_sssa
+from sssa.scoring import FindingKeys, plan_round, score_round, version
+from sssa.state.round_end import Ended, apply
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "population.toml"

@@ -4,7 +4,7 @@ from rich.console import Console
 
 from localnet.analysis_cost import BundleEffort, effort_of, print_effort
 from miner.analysis_pool import Spent
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 
 SERVER = SkillType.MCP_SERVER
 SPENT = [Spent("aa", SERVER, 0.2), Spent("c1", SERVER, 0.1), Spent("aa", SERVER, 0.6), Spent("c2", SERVER, 0.3)]

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from localnet.network import _canaries
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.sources import SeededRandom
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.sources import SeededRandom
 from validator.tasks.canary import is_harmless
 from validator.tasks.source import SourcedTask
 

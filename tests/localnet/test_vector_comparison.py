@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from localnet.vector_comparison import moved, payout, spread_of
+from sssa.sources import VirtualClock
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.sources import VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -10,9 +10,9 @@ from miner.check.conduct import Options, Tools, check_miner
 from miner.check.report import Report, Section
 from miner.check.target import Target
 from miner.check.trials import Pace
-from validator.protocol.round import Axon
-from validator.protocol.skill_types import SkillType
-from validator.sources import SeededRandom, SystemClock
+from sssa.protocol.round import Axon
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SeededRandom, SystemClock
 from validator.workers.interface import Here
 
 AT_ONCE = Pace(t_min_s=0.0, late_start_s=0.2)

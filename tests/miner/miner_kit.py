@@ -12,21 +12,21 @@ from miner.assessment import Kit
 from miner.behaviours import Behaviour
 from miner.server import LocalMiner
 from miner.tracing import Tracer
-from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.requests import dispatch_bodies
-from validator.kinds.judging import Expected, Judged, reject
+from sssa.kinds.assessment.judge import judge
+from sssa.kinds.assessment.requests import dispatch_bodies
+from sssa.kinds.judging import Expected, Judged, reject
+from sssa.protocol.answer import Answer, CanarySpec, Role, answer_limit, parse_answer
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import index_bundle, read_bundle, with_canary
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.round import AssessmentTask, Axon
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.protocol.task import Truth, Windows
+from sssa.sources import Clock, SystemClock
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call, Reply
-from validator.protocol.answer import Answer, CanarySpec, Role, answer_limit, parse_answer
-from validator.protocol.archives import pack
-from validator.protocol.bundles import index_bundle, read_bundle, with_canary
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.round import AssessmentTask, Axon
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.protocol.task import Truth, Windows
-from validator.sources import Clock, SystemClock
 
 VALIDATOR = Signer.from_uri("//Validator")
 NONCE = "5eed" * 16

@@ -11,7 +11,7 @@ from miner.analysis import Analysis
 from miner.analysis_pool import NICENESS, AnalysisPool, analyse_bundle
 from miner.behaviours import NOTHING
 from miner.bundles.written import written_bundles
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 from validator.workers.interface import TooCostlyError
 
 DOCUMENT = SkillType.RAG_KNOWLEDGE

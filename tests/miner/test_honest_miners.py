@@ -9,13 +9,13 @@ from miner.analysis import Analysis
 from miner.analysis_pool import analyse_bundle
 from miner.behaviours import LATENESS, answer_late, answer_thoroughly, answer_with_gaps, with_gaps
 from miner.bundles.written import WrittenBundle, written_bundles
-from validator.kinds.judging import Judged
-from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Packed, Submission
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.sources import SystemClock
+from sssa.kinds.judging import Judged
+from sssa.protocol.answer import Role
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Packed, Submission
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SystemClock
 
 BUNDLES = {bundle.name: bundle for bundle in written_bundles()}
 BUSIEST = BUNDLES["agents-research-crew"]

@@ -8,10 +8,10 @@ from tracer.records import trace_files
 from localnet.invented_traces import invent_a_run, invent_a_run_carelessly
 from miner.behaviours import answer_thoroughly
 from miner.tracing import trace_as
-from validator.protocol.answer import probe_values
-from validator.protocol.bundles import read_bundle
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import is_runtime
+from sssa.protocol.answer import probe_values
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import is_runtime
 from validator.waiting.comparison import Compared, ExecutedBundle, compare_task
 
 pytestmark = pytest.mark.attack

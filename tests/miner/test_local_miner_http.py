@@ -12,15 +12,15 @@ from miner_kit import NONCE, VALIDATOR, Bench, bench, job
 
 from miner.behaviours import answer_thoroughly
 from miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
-from validator.kinds.assessment.requests import dispatch_bodies
-from validator.protocol.answer import Dispatch
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import parse_capabilities
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import SystemClock
+from sssa.kinds.assessment.requests import dispatch_bodies
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.capabilities import parse_capabilities
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import SystemClock
 
 STRANGER = Signer.from_uri("//Stranger")
 JOB = job({"SKILL.md": b"# Greeter\n\nSay hello.\n"}, SkillType.DECLARATIVE)

@@ -27,9 +27,9 @@ from miner.behaviours import (
 )
 from miner.check.report import Section, fault_lines
 from miner.check.trials import Pace
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 

@@ -16,14 +16,14 @@ from miner.check.report import Section, fault_lines, print_report
 from miner.check.target import TargetError, target_of
 from miner.check.trials import Drafts
 from miner.server import LocalMiner, answer, declare
-from validator.protocol import limits
-from validator.protocol.answer import Dispatch
-from validator.protocol.bundles import read_bundle
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT, version
-from validator.sources import SystemClock, SystemRandom
+from sssa.protocol import limits
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import CURRENT, version
+from sssa.sources import SystemClock, SystemRandom
 
 RAG = SkillType.RAG_KNOWLEDGE
 

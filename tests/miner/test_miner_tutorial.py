@@ -19,10 +19,10 @@ from cli_store import called
 from miner_kit import VALIDATOR
 
 from miner.check.report import Section, fault_lines
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
 from validator.daemon.exits import Exit
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorial-miner.md").read_text()
 TEMPLATE = files("miner.template").joinpath("miner.py").read_text()

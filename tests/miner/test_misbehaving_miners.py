@@ -21,12 +21,12 @@ from miner.behaviours import (
     send_too_much,
     sign_with_another_key,
 )
-from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Sssa, check_sssa
-from validator.scoring import Member, claims_of, score_members
+from sssa.protocol.answer import Role
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Sssa, check_sssa
+from sssa.scoring import Member, claims_of, score_members
 
 pytestmark = pytest.mark.attack
 

@@ -26,18 +26,18 @@ from miner.standalone import (
     chain_for,
     run_miner,
 )
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SystemClock, VirtualClock
 from validator.chain.bittensor import BittensorChain
 from validator.chain.interface import NotRegisteredError
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
 from validator.miners.client import HttpMinerClient
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
 from validator.settings.model import Settings, ValidatorSettings
-from validator.sources import SystemClock, VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MINER = Signer.from_uri("//Miner")

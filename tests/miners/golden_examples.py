@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from validator.protocol.answer import canary_line, canary_marker, probe_values
-from validator.protocol.archives import unpack
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.sssa import Finding
-from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task
-from validator.scoring import key_parts
+from sssa.protocol.answer import canary_line, canary_marker, probe_values
+from sssa.protocol.archives import unpack
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.sssa import Finding
+from sssa.protocol.workflow_task import WorkflowTask, parse_workflow_task
+from sssa.scoring import key_parts
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "golden"

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call, Reply
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
 
 ALICE = Signer.from_uri("//Alice")
 BOB = Signer.from_uri("//Bob")

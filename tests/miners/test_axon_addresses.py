@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sssa.protocol.round import Axon
 from validator.miners.client import axon_url
 from validator.outgoing.addresses import AddressRefusedError, axon_address
-from validator.protocol.round import Axon
 
 V4 = st.integers(0, 2**32 - 1).map(IPv4Address)
 V6 = st.integers(0, 2**128 - 1).map(IPv6Address)

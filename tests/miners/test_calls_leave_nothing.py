@@ -9,11 +9,11 @@ import pytest
 from alive import blocks_alive
 from miner_servers import Handler, answering, call_to, content, http_client, ok, raw_server, then_silent
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
 from validator.miners.client import HttpMinerClient
 from validator.outgoing import wire
 from validator.outgoing.wire import Wire
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
 
 pytestmark = pytest.mark.attack
 

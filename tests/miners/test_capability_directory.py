@@ -10,17 +10,17 @@ import pytest
 from miner_servers import ALICE, BOB, answering, http_client, ok, raw_server
 from structlog.testing import capture_logs
 
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.round import Axon, MetagraphSnapshot, Neuron
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.times import format_time
+from sssa.sources import SystemClock, VirtualClock
 from validator.miners.client import MinerClient
 from validator.miners.directory import CapabilityDirectory, Declared
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call, Reply, Sent
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.times import format_time
-from validator.sources import SystemClock, VirtualClock
 from validator.store import Store, open_store
 from validator.workers.interface import WorkersError
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
-from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies, requests
-from validator.kinds.registry import kind_of
-from validator.protocol.answer import CanarySpec, Dispatch, Role, probe_values
-from validator.protocol.round import AssessmentTask, GoalTask
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.protocol.task import Windows
+from sssa.kinds.assessment.requests import WrongBundleError, dispatch_bodies, requests
+from sssa.kinds.registry import kind_of
+from sssa.protocol.answer import CanarySpec, Dispatch, Role, probe_values
+from sssa.protocol.round import AssessmentTask, GoalTask
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.protocol.task import Windows
 
 
 def task_for(bundle: bytes, nonce: str = "0f" * 32, canary: str | None = None) -> AssessmentTask:

@@ -12,11 +12,11 @@ from miner_servers import answering, http_client, ok, raw_server
 from msgspec import structs
 from world import VALIDATOR, World, prepared, tasks_of_all_types
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.miners.client import MinerClient
-from validator.protocol.answer import Dispatch
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
 from validator.store import Store, open_store

@@ -9,9 +9,9 @@ import pytest
 from hostile_tls import flooding, holding, update_keys
 from miner_servers import Handler, answering, call_to, content, http_client, ok, raw_server, read_request, self_signed
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
 from validator.outgoing.calls import Reply
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
 
 OUTWEIGHS = "headers, framing or TLS outweigh the body"
 

@@ -22,10 +22,10 @@ from miner_servers import (
     then_silent,
 )
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
 from validator.outgoing.calls import MEMORY_LIMIT, Body, Spool
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
 
 BLOCK = b"x" * 65536
 

@@ -21,9 +21,9 @@ from miner_servers import (
     read_request,
 )
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
 from validator.outgoing.exchange import Nonces
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
 
 
 def recording(requests: list[tuple[bytes, bytes]], response: bytes | None = None) -> Handler:

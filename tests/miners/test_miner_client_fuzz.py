@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from miner_servers import call_to, content, http_client, raw_server, read_request, self_signed
 
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 
 LIMIT = 5_000
 PIECES = [

@@ -20,9 +20,9 @@ from miner_servers import (
     then_silent,
 )
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
 from validator.outgoing.calls import Reply
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

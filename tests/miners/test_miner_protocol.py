@@ -27,22 +27,22 @@ from golden_examples import (
 )
 from miner_servers import content, ok, raw_server, read_request
 
-from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.requests import dispatch_bodies
-from validator.kinds.judging import Expected
+from sssa.kinds.assessment.judge import judge
+from sssa.kinds.assessment.requests import dispatch_bodies
+from sssa.kinds.judging import Expected
+from sssa.protocol import limits
+from sssa.protocol.answer import Dispatch, parse_answer, probe_values
+from sssa.protocol.bundles import index_bundle
+from sssa.protocol.capabilities import parse_capabilities
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Packed
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.signatures import Signer, verify_document
+from sssa.protocol.task import Windows
+from sssa.protocol.workflow_plan import WorkflowDispatch, goal_of, parse_plan, plan_validity, workflow_bodies
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call
-from validator.protocol import limits
-from validator.protocol.answer import Dispatch, parse_answer, probe_values
-from validator.protocol.bundles import index_bundle
-from validator.protocol.capabilities import parse_capabilities
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Packed
-from validator.protocol.round import AssessmentTask
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.signatures import Signer, verify_document
-from validator.protocol.task import Windows
-from validator.protocol.workflow_plan import WorkflowDispatch, goal_of, parse_plan, plan_validity, workflow_bodies
 
 ASSESSMENTS = NAMES[1:3]
 SIGNATURE = "X-Bittensor-Signature"

@@ -3,10 +3,10 @@
 import pytest
 from miner_servers import MIB, answering, call_to, http_client, ok, raw_server, then_silent
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
 from validator.outgoing.calls import MEMORY_LIMIT
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
 
 
 @pytest.mark.parametrize("size", [10, 2 * MEMORY_LIMIT])

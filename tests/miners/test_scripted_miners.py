@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from miner_servers import call_to, content
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
+from sssa.sources import VirtualClock
 from validator.miners.client import MinerClient
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call, Reply
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
-from validator.sources import VirtualClock
 
 AXON = Axon("127.0.0.1", 8091)
 

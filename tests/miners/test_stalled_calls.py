@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from miner_servers import Handler, answering, call_to, content, http_client, ok, raw_server, read_request
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
 from validator.outgoing.calls import Reply
 from validator.outgoing.stalls import Stall, long_stall
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
 
 
 def since(known: Sequence[Stall], moment: float) -> tuple[Stall, ...]:

@@ -17,13 +17,13 @@ from real_skills.shape_files import is_code, later_shapes
 from tree_sitter import Language, Parser
 
 from miner.bundles.written import written_bundles
+from sssa.protocol.bundles import count_lines
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.code.insertion import CODE_TYPES
 from validator.planting.look_alikes import known_labels
 from validator.planting.planting import ANY, Files, Plant, Shape
 from validator.planting.shapes import builtin_shapes
-from validator.protocol.bundles import count_lines
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws, SeededRandom
 
 LATER_CODE = tuple(filter(is_code, later_shapes()))
 ALL = (*filter(is_code, builtin_shapes()), *LATER_CODE)

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from Crypto.PublicKey import ECC, RSA
 
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.look_alikes import domain, key, known_labels
 from validator.planting.planting import ANY, Constraints, Planted, plant
 from validator.planting.shapes import Own, builtin_lists, builtin_shapes, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.variation import recorded, varied
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import Draws, SeededRandom
 
 pytestmark = pytest.mark.attack
 

@@ -17,14 +17,14 @@ import pytest
 from builders import IMAGE, V1
 from marked_bundles import LANGUAGES, files_in, marked
 
-from validator.kinds.assessment.requests import dispatch_bodies
+from sssa.kinds.assessment.requests import dispatch_bodies
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.sources import Draws, SeededRandom
 from validator.kinds.assessment.supply import Bundles
 from validator.planting.marks import COMPUTATIONS, _templates, plant_mark
-from validator.protocol.answer import Dispatch
-from validator.protocol.bundles import read_bundle
-from validator.protocol.round import AssessmentTask
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.sources import Draws, SeededRandom
 from validator.tasks.canary import make_canary
 from validator.tasks.source import MemorySource, Shuffled
 

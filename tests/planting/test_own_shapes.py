@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.lexicon import Lists, Scope
 from validator.planting.planting import ANY
 from validator.planting.shapes import (
@@ -19,8 +21,6 @@ from validator.planting.shapes import (
 )
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.templates import TemplateError, read_template
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws, SeededRandom
 from validator.tasks.canary import Canaries, planting_workers
 from validator.tasks.seeding import Base, planted_task
 from validator.tasks.source import MemorySource

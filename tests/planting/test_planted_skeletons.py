@@ -2,11 +2,11 @@
 
 import pytest
 
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.planting import Constraints, Files, Plant, Shape, plant
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import Draws, SeededRandom
 
 MOST = 12
 

@@ -7,11 +7,11 @@ from typing import Any, get_args
 import pytest
 from toy_shapes import appending, changing, shape
 
+from sssa.protocol import limits
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.planting import Difficulty, Family, Plant, Planted, Shape, count, fault_of, plant
-from validator.protocol import limits
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws, SeededRandom
 
 FILES = {
     "SKILL.md": b"# Greet\n\nSay hello.\n\nSay it well.\n",

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.planting import ANY, Shape, fault_of
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws, SeededRandom
 
 JAVASCRIPT = b"""import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 const server = new McpServer({ name: "notes", version: "1.0.0" });

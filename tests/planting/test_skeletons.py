@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton
-from validator.protocol.archives import pack
-from validator.protocol.bundles import read_bundle
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import Draws, SeededRandom
 from validator.tasks.layout import guess_skill_type, marker_file
 
 CONTENT = {SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE}

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_skills.shape_files import FOLDER, is_code, later_shapes
 
+from sssa.protocol.bundles import count_lines
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import Draws, SeededRandom
 from validator.planting.planting import ANY, Files, Plant, Shape, fault_of
 from validator.planting.shapes import builtin_lists, builtin_shapes, read_words
 from validator.planting.skeletons import draw_skeleton
-from validator.protocol.bundles import count_lines
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import Draws, SeededRandom
 
 TEXT_SHAPES = tuple(shape for shape in builtin_shapes() if not is_code(shape))
 LATER_TEXTS = tuple(shape for shape in later_shapes() if not is_code(shape))

@@ -8,9 +8,9 @@ from state_kit import plant_flag
 from weights_world import KIND
 from world import VALIDATOR, World, frozen_of, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.protocol.round import MAX_ACTS, Acts, ClearedFlag, FlagRaised, FlagsCleared
-from validator.protocol.skill_types import SkillType
-from validator.protocol.times import format_time
+from sssa.protocol.round import MAX_ACTS, Acts, ClearedFlag, FlagRaised, FlagsCleared
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.times import format_time
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
 from validator.tasks.source import MemorySource

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 from world import World, prepared, tasks_of_all_types
 
+from sssa.protocol.dispatch_record import DispatchKey, Failure
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
 from validator.outgoing.calls import Body
-from validator.protocol.dispatch_record import DispatchKey, Failure
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
 from validator.rounds import answer_storage
 from validator.rounds.answer_storage import AnswerStorage, Received
 from validator.store import Store, Transaction

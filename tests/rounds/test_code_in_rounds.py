@@ -23,14 +23,14 @@ from waiting_world import (
 )
 from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
+from sssa.protocol.reasons import Reason
+from sssa.protocol.workflow_run import CodeReport
+from sssa.scoring import Schedule
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.reasons import Reason
-from validator.protocol.workflow_run import CodeReport
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox
-from validator.scoring import Schedule
 from validator.store import Store
 from validator.store.errors import MismatchError
 

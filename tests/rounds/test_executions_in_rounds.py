@@ -14,15 +14,15 @@ from state_kit import assert_state_follows, reputations_of
 from waiting_world import LIAR, PYTHON, end_all, executions_of, give_up_all, inventing, ran, world_of
 from world import VALIDATOR, Script, World, frozen_of, garbage, on_virtual_time, one_round, online, prepared
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.draws import draw
+from sssa.protocol.execution import RunReport
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.strict_json import decode_plain
+from sssa.protocol.waiting_work import Executed
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.draws import draw
-from validator.protocol.execution import RunReport
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.strict_json import decode_plain
-from validator.protocol.waiting_work import Executed
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction

@@ -10,11 +10,11 @@ import pytest
 import structlog
 from world import Script, World, garbage, honest, on_virtual_time, tasks_of_all_types
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 from validator.store import Store, open_store
 from validator.tasks.source import MemorySource
 from validator.telemetry import Event, configure_logging

@@ -9,18 +9,18 @@ from task_builders import numbered, serving, write_task
 from workflow_builders import make_workflow
 from world import VALIDATOR, World, prepared
 
+from sssa.protocol.draws import task_draw
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.workflow_task import task_sha256
+from sssa.scoring import Rules
+from sssa.sources import SeededRandom, SystemClock
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.services import PackedTask
-from validator.protocol.draws import task_draw
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.workflow_task import task_sha256
 from validator.rounds.prepare import EpochOrder, Prepared, Preparer
 from validator.rounds.settle import void_round
-from validator.scoring import Rules
-from validator.sources import SeededRandom, SystemClock
 from validator.store import Store, open_store
 from validator.store.errors import MismatchError
 from validator.tasks.canary import Canaries

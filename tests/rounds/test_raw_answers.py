@@ -9,12 +9,12 @@ from audit_file import export, lines_of
 from replays import executed, faults_after, replayed
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.limits import MAX_BODY
+from sssa.protocol.signatures import Signer
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.limits import MAX_BODY
-from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Prepared
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round

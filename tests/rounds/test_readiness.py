@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 from builders import V1
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon, MetagraphSnapshot, Neuron
+from sssa.sources import VirtualClock
 from validator.health.board import Board
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.rounds.readiness import (
     LEAST_FREE,
     Missing,
@@ -19,7 +20,6 @@ from validator.rounds.readiness import (
     disk_check,
     open_descriptors,
 )
-from validator.sources import VirtualClock
 
 MIB = 1024 * 1024
 

@@ -10,15 +10,15 @@ from sqlalchemy import text
 from state_kit import windows_of
 from world import VALIDATOR, World, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.log.lines import FaultError
-from validator.audit.log.verify import verify_file
+from sssa.log.lines import FaultError
+from sssa.log.verify import verify_file
+from sssa.proofs.document import verify_document as verify_proof
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.draws import salt_commitment
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import wrapped
+from sssa.protocol.signatures import verify_document
 from validator.chain.interface import BehindError
-from validator.proofs.document import verify_document as verify_proof
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.draws import salt_commitment
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import wrapped
-from validator.protocol.signatures import verify_document
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch

@@ -11,16 +11,16 @@ from state_kit import reputations_of, windows_of
 from toy_version import TOY, known
 from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AssessedMember, RoundInput
+from sssa.protocol.signatures import Signer
+from sssa.scoring import Schedule, plan_round, score_round, version
 from validator.chain.interface import ChainUnreachableError
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, RoundInput
-from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
-from validator.scoring import Schedule, plan_round, score_round, version
 from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
 from validator.store.tables import dispatches

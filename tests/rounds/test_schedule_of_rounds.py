@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from world import World, prepared
 
+from sssa.scoring import Schedule, UnknownScoringVersionError, plan_round, version
 from validator.rounds.prepare import Prepared
-from validator.scoring import Schedule, UnknownScoringVersionError, plan_round, version
 from validator.store import Store
 from validator.store.identity import require_known_version
 

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from world import VALIDATOR, World, on_virtual_time, online, prepared
 
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from world import World, on_virtual_time, prepared, tasks_of_all_types
 
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.results import Submission
 from validator.audit.export import audit_lines
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.results import Submission
 from validator.rounds import settle
 from validator.rounds.settle import settle_round
 from validator.store import Store

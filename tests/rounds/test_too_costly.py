@@ -9,14 +9,14 @@ from replays import replayed
 from structlog.testing import capture_logs
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.limits import MAX_BODY, MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import FailedMember
+from sssa.protocol.signatures import Signer
 from validator.audit.explain.round_explanation import explain_round
-from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.limits import MAX_BODY, MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.round import FailedMember
-from validator.protocol.signatures import Signer
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
@@ -107,7 +107,7 @@ async def test_a_poisoned_round_of_before_is_settled_at_the_next_start(store: St
     world = World(store, source=MemorySource(tasks_of_all_types()[3:5]), script=script)
     round_ = await prepared(world)
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
-    pool = WorkerPool(2, preload=("validator.kinds.assessment.judge",), budget=Budget(memory=2 * MIB))
+    pool = WorkerPool(2, preload=("sssa.kinds.assessment.judge",), budget=Budget(memory=2 * MIB))
     after = World(store, workers=pool)
     try:
         with capture_logs() as told:

@@ -12,17 +12,17 @@ from sqlalchemy import update
 from state_kit import histories_of, windows_of
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.dispatch_record import Dispatch as Stored
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Windows
 from validator.audit.documents import round_document
 from validator.audit.explain.round_explanation import explain_round
-from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call, Reply, Sent
 from validator.outgoing.stalls import Stall
-from validator.protocol.answer import Dispatch
-from validator.protocol.dispatch_record import Dispatch as Stored
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.store import Store

@@ -8,20 +8,20 @@ from state_kit import reputations_of, windows_of
 from workflow_builders import ScriptedServices, Try, make_workflow, plan_document, step
 from world import VALIDATOR, Planner, World, on_virtual_time, online, prepared
 
+from sssa.kinds.workflow.kind import WORKFLOW
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MemberOutcome, RanMember, RoundOutcome
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from sssa.protocol.workflow_run import StepOutput
+from sssa.protocol.workflow_task import WorkflowTask
+from sssa.scoring import plan_round, score_round, version
 from validator.kinds.workflow.executor import PlanRunner
-from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.step import StepReply
 from validator.miners.scripted import ScriptedReply
 from validator.outgoing.stalls import Stall, StalledError
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import WorkflowTask
 from validator.rounds.resume import resume_rounds
-from validator.scoring import plan_round, score_round, version
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource

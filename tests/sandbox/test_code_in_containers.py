@@ -8,9 +8,9 @@ import pytest
 from code_kit import code_sandbox, judged_in
 from engine_kit import NOTHING, Registry, left_behind
 
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.workflow_run import MAX_LINT_FINDINGS, CodeReport
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.workflow_run import MAX_LINT_FINDINGS, CodeReport
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import OWNER
 from validator.sandbox.interface import CodeJob, SandboxFailure, code_limits

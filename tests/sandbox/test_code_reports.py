@@ -9,10 +9,10 @@ from code_runner import __main__ as runner
 from code_runner.judge import MOST_TESTS
 from code_runner.keeping import TEST_S
 
-from validator.protocol.limits import MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.workflow_run import MAX_LINT_FINDINGS, CodeReport
+from sssa.protocol.limits import MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.workflow_run import MAX_LINT_FINDINGS, CodeReport
 from validator.sandbox.code_containers import TRIAL, ContainerCodeSandbox, sealed
 from validator.sandbox.containers import Containers, Owner, Run
 from validator.sandbox.engine import Engine

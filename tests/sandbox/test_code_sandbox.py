@@ -3,13 +3,13 @@
 import pytest
 from pump import pumped
 
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.strict_json import JsonError
-from validator.protocol.workflow_run import MAX_CODE_REPORT, MAX_LINT_FINDINGS, MAX_TESTS, CodeReport, parse_code_report
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.strict_json import JsonError
+from sssa.protocol.workflow_run import MAX_CODE_REPORT, MAX_LINT_FINDINGS, MAX_TESTS, CodeReport, parse_code_report
+from sssa.sources import VirtualClock
 from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox
-from validator.sources import VirtualClock
 
 JOB = CodeJob(
     UNPUBLISHED, "def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from engine_kit import NOTHING, Registry, job_of, left_behind, sandbox_at
 
+from sssa.sources import SystemClock, VirtualClock
 from validator.sandbox.containers import OWNER
 from validator.sandbox.engine import EngineSlowError
 from validator.sandbox.interface import Evidence
-from validator.sources import SystemClock, VirtualClock
 
 pytestmark = pytest.mark.engine
 CHILD = Path(__file__).parents[1] / "core" / "sandbox_child.py"

@@ -19,8 +19,8 @@ from engine_kit import (
     sandbox_at,
 )
 
-from validator.protocol.limits import MIB
-from validator.protocol.reasons import Reason
+from sssa.protocol.limits import MIB
+from sssa.protocol.reasons import Reason
 from validator.sandbox.containers import OWNER
 from validator.sandbox.interface import Ended, Evidence, SandboxFailure, SandboxLimits
 

@@ -7,12 +7,12 @@ import pytest
 from engine_kit import LIMITS, NOTHING, Registry, evidence_of, failure_of, job_of, left_behind, sandbox_at
 from sandbox_jobs import NONCE
 
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import pack
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
-from validator.protocol.skill_types import SkillType, trace_names
-from validator.protocol.traces import ProbesSeen, read_traces
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import UNPUBLISHED, RuntimeImage
+from sssa.protocol.skill_types import SkillType, trace_names
+from sssa.protocol.traces import ProbesSeen, read_traces
 from validator.sandbox.interface import Ended, Evidence, environment
 
 pytestmark = pytest.mark.engine

@@ -9,11 +9,11 @@ import pytest
 from engine_kit import NOTHING, left_behind, sandbox_at
 from hostile_bundles import ATTACKS, HELPERS
 
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import pack
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import SkillType
-from validator.protocol.traces import read_traces
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.traces import read_traces
 from validator.sandbox.interface import Ended, Evidence, SandboxJob, SandboxLimits
 
 pytestmark = pytest.mark.engine

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from engine_in_memory import MemoryEngine, pinned
 
+from sssa.sources import VirtualClock
 from validator.sandbox.containers import Containers, Images, NoImageError, Owner, Run
 from validator.sandbox.engine import EngineAwayError, EngineError, EngineSlowError
 from validator.sandbox.interface import SandboxFailure, SandboxLimits
-from validator.sources import VirtualClock
 
 RUN = Run("tracer", b"", {}, SandboxLimits())
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from engine_in_memory import FIT
 from sandbox_jobs import DIGEST, make_job
 
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 from validator.sandbox import containers as recipe
 from validator.sandbox.containers import OWNER, ContainerSandbox, Owner, open_sandbox
 from validator.sandbox.engine import Engine, lacks

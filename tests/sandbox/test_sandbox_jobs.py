@@ -2,15 +2,15 @@ import asyncio
 
 from sandbox_jobs import DIGEST, NONCE, make_job
 
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import pack
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import SkillType, trace_names
-from validator.protocol.traces import ProbesSeen, read_traces
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.skill_types import SkillType, trace_names
+from sssa.protocol.traces import ProbesSeen, read_traces
+from sssa.sources import VirtualClock
 from validator.sandbox.interface import Ended, Evidence, SandboxFailure, SandboxLimits, environment
 from validator.sandbox.scripted import ScriptedRun, ScriptedSandbox
-from validator.sources import VirtualClock
 
 PROBES = probe_values(NONCE)
 SCRIPT = SkillType.EXECUTABLE_SCRIPT

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 import structlog
 
-from validator import redaction
-from validator.redaction import PIECE, redact
+from sssa import redaction
+from sssa.redaction import PIECE, redact
 from validator.settings.urls import SecretUrl, secrets_of, shown_url
 from validator.store.errors import StoreUrlError
 from validator.store.urls import parse_url

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from validator.protocol.runtime_image import RuntimeImage, RuntimeImages, ScheduleError
-from validator.scoring import CURRENT, DEFAULT, Schedule, version
+from sssa.protocol.runtime_image import RuntimeImage, RuntimeImages, ScheduleError
+from sssa.scoring import CURRENT, DEFAULT, Schedule, version
 from validator.settings.load import SettingsError, load_settings
 from validator.settings.model import Settings, ValidatorSettings
 

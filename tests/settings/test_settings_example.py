@@ -3,7 +3,7 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-from validator.scoring import CURRENT, version
+from sssa.scoring import CURRENT, version
 from validator.settings.load import load_settings
 from validator.settings.model import Settings, ValidatorSettings
 from validator.settings.reference import example_toml, reference

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from validator.files import read_at_most
+from sssa.files import read_at_most
 from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings, strangers
 from validator.settings.model import Settings
 from validator.settings.urls import NETWORKS

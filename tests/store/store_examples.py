@@ -8,13 +8,13 @@ from typing import Literal
 from builders import NOTHING_LATE, V1
 from msgspec import structs
 
-from validator.protocol.answer import CanarySpec, Role
-from validator.protocol.bundles import IndexEntry
-from validator.protocol.canonical import digest
-from validator.protocol.dispatch_record import Arrival, DispatchKey, Failure, JudgedAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Checks, Submission, packed
-from validator.protocol.round import (
+from sssa.protocol.answer import CanarySpec, Role
+from sssa.protocol.bundles import IndexEntry
+from sssa.protocol.canonical import digest
+from sssa.protocol.dispatch_record import Arrival, DispatchKey, Failure, JudgedAnswer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Checks, Submission, packed
+from sssa.protocol.round import (
     AgreementPair,
     AgreementSample,
     AssessedMember,
@@ -35,8 +35,8 @@ from validator.protocol.round import (
     RoundPlan,
     TypeHistory,
 )
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import (
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import (
     Analysis,
     Dependency,
     Evidence,
@@ -47,8 +47,8 @@ from validator.protocol.sssa import (
     Skill,
     Sssa,
 )
-from validator.protocol.task import Truth
-from validator.state.round_end import Ended
+from sssa.protocol.task import Truth
+from sssa.state.round_end import Ended
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
 

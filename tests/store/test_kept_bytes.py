@@ -5,8 +5,8 @@ from full_answers import SHAPES, FullAnswers
 from replays import replayed
 from world import VALIDATOR, World, honest, on_virtual_time
 
-from validator.proofs.document import verify_document
-from validator.protocol.limits import MIB
+from sssa.proofs.document import verify_document
+from sssa.protocol.limits import MIB
 from validator.store import Store
 from validator.store.codec import compressed
 from validator.store.size import table_sizes

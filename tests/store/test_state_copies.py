@@ -9,13 +9,13 @@ from state_kit import plant
 from weights_world import PayWorld
 from world import VALIDATOR, World, on_virtual_time, one_round, online, prepared, tasks_of_all_types
 
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import Schedule
+from sssa.state import round_end
+from sssa.state.round_end import Change
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round, void_round
-from validator.scoring import Schedule
-from validator.state import round_end
-from validator.state.round_end import Change
 from validator.store import Store
 from validator.store.checking import Check, checks
 from validator.store.repositories import state as state_tables

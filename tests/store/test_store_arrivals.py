@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 from store_examples import HOTKEYS, PYTHON, at, open_round, sha
 
-from validator.protocol.dispatch_record import Arrival, DispatchKey, Failure
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
-from validator.protocol.round import RoundPlan
+from sssa.protocol.dispatch_record import Arrival, DispatchKey, Failure
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
+from sssa.protocol.round import RoundPlan
 from validator.store import Store
 from validator.store.codec import compressed
 from validator.store.errors import AlreadySettledError, WrongStateError

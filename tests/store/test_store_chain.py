@@ -3,8 +3,8 @@
 import pytest
 from store_examples import at, open_round
 
-from validator.protocol.signatures import Signer
-from validator.sources import SeededRandom
+from sssa.protocol.signatures import Signer
+from sssa.sources import SeededRandom
 from validator.store import Store
 from validator.store.errors import OtherStoreError
 from validator.store.identity import adopt_chain, require_chain, require_hotkey

@@ -15,12 +15,12 @@ from task_builders import make_truth
 from waiting_world import code_world
 from world import World, on_virtual_time, one_round, tasks_of_all_types
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.results import RawAnswer
-from validator.protocol.waiting_work import Judged
-from validator.protocol.workflow_run import CodeReport
-from validator.state.mechanism_state import PairKey
-from validator.state.round_end import Change
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.results import RawAnswer
+from sssa.protocol.waiting_work import Judged
+from sssa.protocol.workflow_run import CodeReport
+from sssa.state.mechanism_state import PairKey
+from sssa.state.round_end import Change
 from validator.store import Store, Transaction
 from validator.store.checking import FAULTS_SHOWN, Check, checks
 from validator.store.codec import compressed

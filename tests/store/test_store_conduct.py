@@ -3,11 +3,11 @@ import pytest
 from state_kit import plant, plant_flag
 from store_examples import HOTKEYS, PYTHON, RAG, answer_all, at, open_round, settle, snapshot
 
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AgreementSample, FlagRaised
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AgreementSample, FlagRaised
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Signature
 from validator.store import Store
 from validator.store.errors import EmptyReasonError
 

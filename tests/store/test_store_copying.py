@@ -7,10 +7,10 @@ from sqlalchemy import Text, cast, func, select, update
 from state_kit import plant_flag
 from world import World, on_virtual_time, tasks_of_all_types
 
+from sssa.protocol.round import FlagRaised
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import SystemClock
 from validator.audit.replay import replay_round
-from validator.protocol.round import FlagRaised
-from validator.protocol.skill_types import SkillType
-from validator.sources import SystemClock
 from validator.store import open_store, schema_state
 from validator.store.copying import copy_store, row_counts
 from validator.store.errors import (

@@ -18,10 +18,10 @@ from store_examples import (
     sha,
 )
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.results import Rejection, RoundResults, VoidTask, packed
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import Rejection, RoundResults, VoidTask, packed
 from validator.store import Store
 from validator.store.codec import INLINE_LIMIT, expanded
 from validator.store.errors import DamagedError, MismatchError, WrongStateError

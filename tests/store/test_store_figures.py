@@ -2,7 +2,7 @@
 
 from store_examples import HOTKEYS, PYTHON, RAG, at, play_round, task_id
 
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 from validator.store import Store
 from validator.store.repositories.weight_submissions import PlannedWeights
 

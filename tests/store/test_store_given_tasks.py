@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
 from validator.store import Store
 from validator.tasks.source import least_given
 

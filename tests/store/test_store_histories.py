@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from state_kit import histories_of
 from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, open_round, play_round, settle, step, task_id
 
-from validator.protocol.answer import Role
-from validator.protocol.dispatch_record import DispatchKey, Failure
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundPlan, TypeHistory
-from validator.protocol.skill_types import SkillType
-from validator.state.mechanism_state import ROLES
+from sssa.protocol.answer import Role
+from sssa.protocol.dispatch_record import DispatchKey, Failure
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundPlan, TypeHistory
+from sssa.protocol.skill_types import SkillType
+from sssa.state.mechanism_state import ROLES
 from validator.store import Store, open_store
 
 LOOKBACK = 30

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from validator.protocol.canonical import sha256_hex
+from sssa.protocol.canonical import sha256_hex
 from validator.store import Store, Transaction, open_store, outages
 from validator.store.errors import StoreAwayError, StoreNoWriteError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from validator.protocol.canonical import sha256_hex
+from sssa.protocol.canonical import sha256_hex
 from validator.store import Store, open_store, schema_state, upgrade
 from validator.store.errors import (
     SchemaStateError,

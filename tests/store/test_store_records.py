@@ -16,10 +16,10 @@ from store_examples import HOTKEYS, PYTHON, a_round, an_outcome, answer_all, at,
 from world import VALIDATOR, World, on_virtual_time, online, prepared
 
 import validator
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.dispatch_record import DispatchKey, Failure
+from sssa.protocol.reasons import Reason
 from validator.audit.export import audit_lines
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.dispatch_record import DispatchKey, Failure
-from validator.protocol.reasons import Reason
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, open_store, record

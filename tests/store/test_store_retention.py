@@ -2,10 +2,10 @@ import pytest
 from sqlalchemy import func, select
 from store_examples import HOTKEYS, PYTHON, RAG, answer_all, at, open_round, play_round, sha
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.dispatch_record import DispatchKey
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundPlan
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.dispatch_record import DispatchKey
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundPlan
 from validator.store import Store
 from validator.store.pruning import prune
 from validator.store.repositories import operations

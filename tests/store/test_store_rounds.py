@@ -14,9 +14,9 @@ from store_examples import (
     task_id,
 )
 
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundPlan
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundPlan
 from validator.store import Store
 from validator.store.errors import (
     AlreadyOpenedError,

@@ -16,9 +16,9 @@ from store_examples import (
     settle,
 )
 
-from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundPlan
+from sssa.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundPlan
 from validator.store import Store, open_store
 from validator.store.errors import (
     AlreadySettledError,

@@ -3,10 +3,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, play_round, settle, step
 
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundPlan
-from validator.protocol.skill_types import SkillType
-from validator.state.mechanism_state import Declarations, Pair, State
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundPlan
+from sssa.protocol.skill_types import SkillType
+from sssa.state.mechanism_state import Declarations, Pair, State
 from validator.store import Store
 from validator.store.rows import EndState, UnpaidWindow, VectorRecord
 from validator.store.vector_inputs import present_state

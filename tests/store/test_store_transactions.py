@@ -8,10 +8,10 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from state_kit import plant_flag
 from store_examples import HOTKEYS, PYTHON, a_round, at, open_round, snapshot, task_id
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.dispatch_record import DispatchKey, Failure
-from validator.protocol.reasons import Reason
-from validator.protocol.round import FlagRaised
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.dispatch_record import DispatchKey, Failure
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import FlagRaised
 from validator.store import Store
 from validator.store.errors import MismatchError, UnstorableError
 from validator.store.repositories.weight_submissions import PlannedWeights

@@ -9,9 +9,9 @@ from sqlalchemy.exc import IntegrityError
 from waiting_world import RUNS, WHOLE, checks_of, code_world, judge_all, plain_world
 from world import one_round
 
-from validator.protocol.reasons import Reason
-from validator.protocol.waiting_work import Executed, Judged
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.reasons import Reason
+from sssa.protocol.waiting_work import Executed, Judged
+from sssa.protocol.workflow_run import CodeReport
 from validator.store import Store
 from validator.store.errors import MismatchError
 from validator.store.tables import waiting_work

@@ -2,10 +2,10 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 from store_examples import HOTKEYS, PYTHON, RAG, at, play_round, task_id
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.dispatch_record import DispatchKey
-from validator.protocol.round import ExecutionResult
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.dispatch_record import DispatchKey
+from sssa.protocol.round import ExecutionResult
+from sssa.protocol.skill_types import SkillType
 from validator.store import Store
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, MismatchError, WrongStateError
 from validator.store.repositories.weight_submissions import PlannedWeights

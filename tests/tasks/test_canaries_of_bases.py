@@ -8,12 +8,12 @@ from structlog.testing import capture_logs
 from task_builders import SKILL, make_task, make_truth, write_task
 from toy_shapes import appending, shape
 
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.limits import MIB
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
+from sssa.sources import SeededRandom
 from validator.planting.planting import Shape
-from validator.protocol.bundles import read_bundle
-from validator.protocol.limits import MIB
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
-from validator.sources import SeededRandom
 from validator.tasks.canary import Canaries, is_harmless, planting_workers
 from validator.tasks.directory import DirectorySource
 from validator.workers.interface import Budget

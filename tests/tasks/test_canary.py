@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sssa.protocol.answer import canary_line
+from sssa.protocol.bundles import count_lines, read_bundle, with_canary
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.protocol.task import Windows
+from sssa.sources import Draws, SeededRandom, SystemRandom
 from validator.planting.lexicon import Scope
 from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton, word_lists
-from validator.protocol.answer import canary_line
-from validator.protocol.bundles import count_lines, read_bundle, with_canary
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.protocol.task import Windows
-from validator.sources import Draws, SeededRandom, SystemRandom
 from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.folder import faults, read_task
 

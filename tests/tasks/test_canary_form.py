@@ -17,14 +17,14 @@ from form_features import features
 from task_builders import make_task, write_task
 
 from miner.bundles.written import written_bundles
+from sssa.protocol.draws import NONCE_BYTES
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.task import Windows
+from sssa.sources import Draws, SeededRandom
 from validator.kinds.assessment.supply import pack_task
 from validator.kinds.services import PackedTask
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
-from validator.protocol.draws import NONCE_BYTES
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.task import Windows
-from validator.sources import Draws, SeededRandom
 from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
 from validator.tasks.seeding import Seeding, planted_task, read_bases, seeded

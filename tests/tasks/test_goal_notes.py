@@ -8,9 +8,9 @@ from local_code import ADDRESSES
 from workflow_builders import make_workflow
 
 from miner.goals.goal_files import local_goals
-from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring import read_quality
+from sssa.protocol.workflow_run import StepOutput
+from sssa.protocol.workflow_task import WorkflowTask
+from sssa.scoring import read_quality
 from validator.tasks.check import goal_notes
 
 GOALS = local_goals(ADDRESSES, None)

@@ -10,8 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 from workflow_builders import make_workflow, task_document
 
-from validator.protocol.limits import MAX_TASK_BODY
-from validator.protocol.workflow_task import WorkflowTask, task_sha256
+from sssa.protocol.limits import MAX_TASK_BODY
+from sssa.protocol.workflow_task import WorkflowTask, task_sha256
 from validator.tasks.goals import DirectoryGoals, GoalSource, MemoryGoals, find_goals, read_goal
 from validator.tasks.source import InTurn, TaskError
 

@@ -15,13 +15,13 @@ from aiohttp import web
 from structlog.testing import capture_logs
 from task_builders import make_task, make_truth, numbered, serving
 
+from sssa.protocol.archives import pack
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.times import format_time
+from sssa.sources import SystemClock
 from validator.outgoing import tls
-from validator.protocol.archives import pack
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.times import format_time
-from validator.sources import SystemClock
 from validator.tasks.http import HttpSource
 from validator.tasks.source import InTurn, MemorySource, SourcedTask, TaskSourceError
 from validator.tasks.task_server import task_server

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 from validator.tasks.layout import completed, guess_skill_type
 
 MCP_WHEEL = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from archive_forms import FORMS, suffix_of
 
-from validator.protocol.bundles import read_bundle
+from sssa.protocol.bundles import read_bundle
 from validator.tasks import collection
 from validator.tasks.packing import pack_task
 from validator.tasks.source import TaskError

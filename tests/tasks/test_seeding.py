@@ -9,13 +9,13 @@ import pytest
 from task_builders import SKILL, make_task, make_truth, write_task
 from toy_shapes import ALONE, appending, shape
 
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Finding, Rule
+from sssa.protocol.task import KnownFinding, Windows
+from sssa.sources import Draws, SeededRandom
 from validator.planting.planting import Family
-from validator.protocol.archives import pack
-from validator.protocol.bundles import read_bundle
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, Rule
-from validator.protocol.task import KnownFinding, Windows
-from validator.sources import Draws, SeededRandom
 from validator.tasks.analysers import Analyser, findings_before
 from validator.tasks.check import check_tasks
 from validator.tasks.folder import find_tasks, read_task, seeded_digests

@@ -8,8 +8,8 @@ import pytest
 from task_builders import make_task, make_truth, numbered, write_task
 from workflow_builders import task_document
 
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import KnownFinding
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import KnownFinding
 from validator.tasks.check import check_tasks
 from validator.tasks.source import TaskError
 

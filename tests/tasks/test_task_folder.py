@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from task_builders import SKILL, make_task, make_truth, numbered, plain, write_task
 
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
 from validator.tasks.folder import find_tasks, read_task
 from validator.tasks.source import SourcedTask, TaskError
 

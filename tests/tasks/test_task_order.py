@@ -6,7 +6,7 @@ import hmac
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.canonical import sha256_hex
+from sssa.protocol.canonical import sha256_hex
 from validator.tasks.source import least_given
 
 SALT, OTHER = bytes(range(32)), bytes(range(1, 33))

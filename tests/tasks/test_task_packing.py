@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from task_builders import make_truth
 
-from validator.protocol import limits
-from validator.protocol.answer import CanarySpec
-from validator.protocol.bundles import read_bundle
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
+from sssa.protocol import limits
+from sssa.protocol.answer import CanarySpec
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
 from validator.tasks.folder import read_task
 from validator.tasks.package_packing import pack_path
 from validator.tasks.packing import Packed, PackOptions, clean_name, pack_task

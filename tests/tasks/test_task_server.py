@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from task_builders import make_task, make_truth, numbered, serving
 from yarl import URL
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.signatures import Signer, verify_document
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.strict_json import decode
+from sssa.protocol.times import format_time, parse_time
+from sssa.sources import SystemClock, VirtualClock
 from validator.incoming.auth import RequestVerifier
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.signatures import Signer, verify_document
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.strict_json import decode
-from validator.protocol.times import format_time, parse_time
-from validator.sources import SystemClock, VirtualClock
 from validator.tasks.directory import DirectorySource
 from validator.tasks.source import MemorySource
 from validator.tasks.task_server import task_server

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from task_builders import make_task, numbered, write_task
 
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
 from validator.tasks.directory import DirectorySource
 from validator.tasks.source import InTurn, MemorySource, Order, Rotation, TaskShelf, TaskSourceError
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from task_builders import make_task, make_truth, write_task
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Rule
-from validator.protocol.task import TRUTH_OF_AXIS
-from validator.protocol.vocabulary import MAX_PATTERN, RESOURCES, pattern_fault
-from validator.scoring import CURRENT, version
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Rule
+from sssa.protocol.task import TRUTH_OF_AXIS
+from sssa.protocol.vocabulary import MAX_PATTERN, RESOURCES, pattern_fault
+from sssa.scoring import CURRENT, version
 from validator.tasks.check import check_tasks
 from validator.tasks.folder import located
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import structlog
 
+from sssa.sources import VirtualClock
 from validator.settings.model import ROOMS
-from validator.sources import VirtualClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.log import MOST, Folding, LibraryFolding
 

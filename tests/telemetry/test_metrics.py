@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from sssa.protocol.reasons import Reason
+from sssa.sources import VirtualClock
 from validator.health.board import Board
 from validator.health.catalogue import CONDITIONS
-from validator.protocol.reasons import Reason
-from validator.sources import VirtualClock
 from validator.telemetry.events import Event
 from validator.telemetry.metrics import Metrics
 

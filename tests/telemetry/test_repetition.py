@@ -1,4 +1,4 @@
-from validator.sources import VirtualClock
+from sssa.sources import VirtualClock
 from validator.telemetry.repetition import AGAIN_S, Once, Outage, place_of
 
 

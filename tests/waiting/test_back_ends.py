@@ -11,7 +11,7 @@ from waiting_world import ended, plain_world, until_executions
 from waiting_world import image as runs_bundle
 from world import World, one_round
 
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 from validator.sandbox.interface import Sandbox, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedRun, ScriptedSandbox
 from validator.store import Store, open_store

@@ -21,11 +21,11 @@ from waiting_world import (
 from workflow_builders import make_workflow
 from world import World, frozen_of, one_round
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.waiting_work import CodeCheck, Judged
+from sssa.protocol.workflow_run import CodeReport
 from validator.daemon.waiting_work import UnjudgedWatch
 from validator.health.board import Board
-from validator.protocol.reasons import Reason
-from validator.protocol.waiting_work import CodeCheck, Judged
-from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import CodeJob, SandboxFailure
 from validator.sandbox.scripted import CodeScript, ScriptedCheck, ScriptedCodeSandbox
 from validator.store import Store

@@ -32,13 +32,13 @@ from waiting_world import (
 )
 from world import VALIDATOR, World, one_round
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
+from sssa.protocol.answer import Dispatch, probe_values
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.waiting_work import Execution
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch, probe_values
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.waiting_work import Execution
 from validator.rounds.receipts import close_epoch
 from validator.sandbox.interface import Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox

@@ -16,11 +16,11 @@ from waiting_world import RUNS, ended, plain_world, until_executions
 from waiting_world import image as runs_bundle
 from world import World, one_round
 
-from validator.protocol.reasons import Reason
-from validator.protocol.waiting_work import Executed, Execution, Upcoming
+from sssa.protocol.reasons import Reason
+from sssa.protocol.waiting_work import Executed, Execution, Upcoming
+from sssa.sources import VirtualClock
 from validator.sandbox.interface import Evidence, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedSandbox
-from validator.sources import VirtualClock
 from validator.store import Store, open_store
 from validator.store.errors import StoreAwayError
 from validator.store.tables import waiting_work

@@ -12,8 +12,8 @@ from test_queue_heals import Parts, a_worker
 from waiting_world import code_world, ended, image, plain_world, until_executions
 from world import one_round
 
+from sssa.protocol.workflow_run import CodeReport
 from validator.daemon.exits import Exit
-from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedSandbox
 from validator.store import Store, open_store, schema_state
 from validator.store.copying import copy_store

@@ -13,8 +13,8 @@ from queue_kit import counted, eventually, sweeping, worker_processes
 from waiting_world import checks_of, code_world, entries, plain_world, running
 from world import World, one_round
 
-from validator.protocol.task import Windows
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.task import Windows
+from sssa.protocol.workflow_run import CodeReport
 from validator.store import Store, open_store
 
 

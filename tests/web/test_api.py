@@ -14,11 +14,11 @@ from cli_store import answered
 from explained import ASSORTED_ROUNDS, FAULTS, HOTKEYS
 from web_kit import OPERATOR, TOKEN, played, served
 
+from sssa.protocol.signatures import Signer, sign_in_text
+from sssa.sources import SystemClock, VirtualClock
 from validator.audit.documents import explanation_document, for_the_miner
 from validator.audit.explain.round_explanation import explain_round
-from validator.protocol.signatures import Signer, sign_in_text
 from validator.settings.model import Settings, WebSettings
-from validator.sources import SystemClock, VirtualClock
 from validator.store import open_store
 from validator.web.admission import Admission, RateLimit
 from validator.web.api import ROUTES

@@ -12,13 +12,13 @@ import pytest
 from alive import blocks_alive
 from fork_start import ran
 
+from sssa.sources import SystemClock, VirtualClock
 from validator.health.board import Board
 from validator.health.catalogue import CHECKS, CONDITIONS
 from validator.health.client import HealthAddressError, HealthAnswer, ask_health
 from validator.health.endpoint import HealthEndpointError, HealthService
 from validator.health.report import CHAIN_LIMIT_S, HealthState
 from validator.settings.model import HealthSettings
-from validator.sources import SystemClock, VirtualClock
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
 
 ANY_PORT = HealthSettings(port=0)

@@ -14,9 +14,9 @@ from explained import ASSORTED_ROUNDS, HOTKEYS
 from markupsafe import escape
 from web_kit import EVIL, OPERATOR, TOKEN, played, reported, served
 
+from sssa.protocol.signatures import Signer, sign_in_text
 from validator.audit.documents import explanation_document
 from validator.audit.explain.round_explanation import explain_round
-from validator.protocol.signatures import Signer, sign_in_text
 from validator.settings.model import Settings
 from validator.store import open_store
 from validator.web.admission import Viewer

@@ -11,9 +11,9 @@ from weights_in_log import weights_in_log
 from weights_world import NOWHERE
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log.verify import verify_file
+from sssa.log.verify import verify_file
+from sssa.sources import SeededRandom
 from validator.settings.model import WeightsSettings
-from validator.sources import SeededRandom
 from validator.store import Store
 from validator.store.repositories.receipts import Receipts
 from validator.store.rows import ReceiptRecord

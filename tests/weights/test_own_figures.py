@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sssa.sources import VirtualClock
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.board import Board
-from validator.sources import VirtualClock
 from validator.telemetry.metrics import Metrics
 from validator.weights.figures import OwnFiguresWatch, own_figures
 

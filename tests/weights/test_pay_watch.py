@@ -9,14 +9,14 @@ import pytest
 import structlog
 from world import VALIDATOR, World, honest, on_virtual_time, prepared
 
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.state.mechanism_state import Miner, Pair, State
 from validator.health.board import Board
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
 from validator.rounds.attribution import network_away
 from validator.settings.model import WeightsSettings
-from validator.state.mechanism_state import Miner, Pair, State
 from validator.store import Store
 from validator.store.repositories.dispatches import RecentAnswers
 from validator.weights.pay_watch import LEAST_PAID, PayWatch, crowd_of

@@ -6,13 +6,13 @@ from state_kit import plant_flag, reputations_of
 from weights_world import BROKEN, KIND, PayWorld
 from world import VALIDATOR
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.remedies import REMEDIES
+from sssa.protocol.round import FlagRaised
+from sssa.protocol.skill_types import SkillType
 from validator.audit.explain.miner import explain_miner
 from validator.audit.views import miner_list
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.reasons import Reason
-from validator.protocol.remedies import REMEDIES
-from validator.protocol.round import FlagRaised
-from validator.protocol.skill_types import SkillType
 from validator.settings.model import Settings
 from validator.store import Store
 from validator.store.tables import rounds

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from weights_world import ME, MINERS, OWNER, blocks, build, give_scores, restarted, run_until, running, scored
 
+from sssa.protocol.round import MetagraphSnapshot
 from validator.chain.interface import Head, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.chain.submission import submission_lifetime
-from validator.protocol.round import MetagraphSnapshot
 from validator.settings.model import WeightsSettings
 from validator.store import Store
 from validator.store.errors import StoreLockLostError

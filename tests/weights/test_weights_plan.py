@@ -4,9 +4,9 @@ from builders import V1, all_paid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.protocol.skill_types import KINDS
-from validator.protocol.weight_rows import to_u16
+from sssa.protocol.round import MetagraphSnapshot, Neuron
+from sssa.protocol.skill_types import KINDS
+from sssa.protocol.weight_rows import to_u16
 from validator.store.vector_inputs import Basis, Windows
 from validator.weights.plan import plan_vector, resolve
 

@@ -11,7 +11,7 @@ from daemon_process import Miners, Site
 from fork_start import ran
 from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarted, run_until, running, scored
 
-from validator.protocol.task import Windows
+from sssa.protocol.task import Windows
 from validator.settings.model import Settings
 from validator.store import Store, open_store
 from validator.store.repositories.weight_submissions import PlannedWeights

@@ -11,8 +11,8 @@ from rpc_proxy import ANY, HEADS, NONCE, SUBMIT, Message, Rule
 from structlog.testing import capture_logs
 from weights_world import NOWHERE, give_scores
 
+from sssa.sources import SystemRandom
 from validator.settings.model import WeightsSettings
-from validator.sources import SystemRandom
 from validator.store import Store, open_store
 from validator.store.rows import WeightsRecord
 from validator.telemetry import Event

@@ -1,9 +1,9 @@
 import msgspec
 import pytest
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot, Neuron
 from validator.chain.interface import VERSION_KEY, Head, SubnetParameters
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.weights.chain_view import ChainView, Slot, chain_blocker, due_block, validity
 
 PARAMETERS = SubnetParameters(20, 10, 50.0, 0, False, 1)

@@ -20,9 +20,9 @@ from structlog.testing import capture_logs
 from worker_jobs import die_times
 from world import VALIDATOR, World, miner_signer, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.log.verify import verify_file
-from validator.protocol.dispatch_record import Dispatch
-from validator.protocol.reasons import Reason
+from sssa.log.verify import verify_file
+from sssa.protocol.dispatch_record import Dispatch
+from sssa.protocol.reasons import Reason
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
 from validator.tasks.source import MemorySource
@@ -39,7 +39,7 @@ class Hunted(WorkerPool):
     """A pool whose workers end by a signal over the first answer that comes, the first times that one has it."""
 
     def __init__(self, deaths: Path, number: int, times: int) -> None:
-        super().__init__(2, preload=("validator.kinds.assessment.judge",))
+        super().__init__(2, preload=("sssa.kinds.assessment.judge",))
         self._deaths, self._number, self._times = deaths, number, times
         self.hunted = ""
 

@@ -31,7 +31,7 @@ from worker_jobs import (
     wrong,
 )
 
-from validator.protocol.limits import MIB
+from sssa.protocol.limits import MIB
 from validator.workers import pool as worker_module
 from validator.workers.interface import Budget, TooCostlyError, Whose, WorkerKilledError, WorkersError
 from validator.workers.pool import Worker, WorkerPool

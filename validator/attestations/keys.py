@@ -10,17 +10,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from validator.attestations.dsse import PublishingKey
-from validator.attestations.verify import stated
+from sssa.attestation.dsse import PublishingKey
+from sssa.attestation.verify import stated
+from sssa.files import new_file
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.receipt import KeyStatement
+from sssa.protocol.text import printable
+from sssa.protocol.times import format_time
+from sssa.redaction import remember_secret
+from sssa.sources import RandomBytes
 from validator.chain.wallet import SecretFileError, read_secret
-from validator.files import new_file
-from validator.protocol.errors import ValidatorError
-from validator.protocol.receipt import KeyStatement
-from validator.protocol.text import printable
-from validator.protocol.times import format_time
-from validator.redaction import remember_secret
 from validator.settings.model import Settings
-from validator.sources import RandomBytes
 from validator.store import Transaction
 from validator.store.repositories.receipts import receipt_of
 from validator.store.rows import ReceiptRecord

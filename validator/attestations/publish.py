@@ -13,11 +13,8 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from validator import __version__
-from validator.attestations.dsse import PublishingKey
-from validator.attestations.keys import PublishingKeyError, key_file_of, load_key, newest_statement
-from validator.attestations.packages import purls_of
-from validator.attestations.statement import (
+from sssa.attestation.dsse import PublishingKey
+from sssa.attestation.statement import (
     Agreement,
     AttestedFinding,
     Origin,
@@ -26,18 +23,21 @@ from validator.attestations.statement import (
     payload_of,
     statement_of,
 )
-from validator.attestations.verify import key_fault
-from validator.protocol import typed
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.receipt import ProofNote, Receipt
-from validator.protocol.results import Submission
-from validator.protocol.round import AssessmentTask, GroupOutcome, GroupPlan, RoundInput
-from validator.protocol.sssa import Finding, Rule
-from validator.protocol.task import Truth
-from validator.protocol.times import format_time, parse_time
-from validator.scoring import Claims, FindingKeys, Version, compare_answers, version
+from sssa.attestation.verify import key_fault
+from sssa.protocol import typed
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.receipt import ProofNote, Receipt
+from sssa.protocol.results import Submission
+from sssa.protocol.round import AssessmentTask, GroupOutcome, GroupPlan, RoundInput
+from sssa.protocol.sssa import Finding, Rule
+from sssa.protocol.task import Truth
+from sssa.protocol.times import format_time, parse_time
+from sssa.scoring import Claims, FindingKeys, Version, compare_answers, version
+from sssa.sources import Clock
+from validator import __version__
+from validator.attestations.keys import PublishingKeyError, key_file_of, load_key, newest_statement
+from validator.attestations.packages import purls_of
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.store import Transaction
 from validator.store.repositories.receipts import receipt_of
 from validator.store.rows import TaskRecord

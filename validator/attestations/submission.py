@@ -6,10 +6,10 @@ A submitter learns nothing of tasks: a bundle that was ever in a round is taken,
 import asyncio
 from datetime import datetime
 
-from validator.protocol.archives import ArchiveError
-from validator.protocol.bundles import read_bundle
-from validator.protocol.errors import ValidatorError
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.archives import ArchiveError
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.store import Store
 from validator.tasks.layout import guess_skill_type
 from validator.tasks.source import SourcedTask, TaskError

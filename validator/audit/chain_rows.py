@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from validator.audit.log.chain_evidence import Anchored, ChainRow, ComparedRow, Reach, row_fault
-from validator.audit.log.verify_report import Verified
-from validator.audit.log.weight_vectors import Confirmed
+from sssa.log.chain_evidence import Anchored, ChainRow, ComparedRow, Reach, row_fault
+from sssa.log.verify_report import Verified
+from sssa.log.weight_vectors import Confirmed
+from sssa.protocol.receipt import anchor_of
+from sssa.protocol.round import MetagraphSnapshot
 from validator.chain.interface import Chain, MissingError
-from validator.protocol.receipt import anchor_of
-from validator.protocol.round import MetagraphSnapshot
 
 
 async def anchored(chain: Chain, hotkey: str, netuid: int) -> Anchored:

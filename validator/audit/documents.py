@@ -7,14 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
-from validator.audit.explain.round_explanation import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
-from validator.kinds.task_explanation import Gates, TaskExplanation
-from validator.protocol.answer import Role
-from validator.protocol.dispatch_record import DispatchState, ScoredDispatch, TaskState
-from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import Reason, gate_of, meaning_of
-from validator.protocol.round import (
+from sssa.kinds.task_explanation import Gates, TaskExplanation
+from sssa.protocol.answer import Role
+from sssa.protocol.dispatch_record import DispatchState, ScoredDispatch, TaskState
+from sssa.protocol.limits import MAX_ROUND_ID
+from sssa.protocol.reasons import Reason, gate_of, meaning_of
+from sssa.protocol.round import (
     AssessedMember,
     Components,
     Emission,
@@ -24,9 +22,11 @@ from validator.protocol.round import (
     ReputationEvent,
     WorkflowOutcome,
 )
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document
-from validator.protocol.waiting_work import Execution, WaitingWork
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Document
+from sssa.protocol.waiting_work import Execution, WaitingWork
+from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
+from validator.audit.explain.round_explanation import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
 from validator.store import Transaction
 from validator.store.repositories.rounds import StallRecord
 from validator.store.rows import FlagRecord, GroupRecord, RoundRecord, TaskRecord

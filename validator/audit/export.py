@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from msgspec import UNSET
 
-from validator.protocol.receipt import WeightsLink, line_digest
+from sssa.protocol.receipt import WeightsLink, line_digest
 from validator.store import Transaction
 from validator.store.errors import DamagedError
 from validator.store.log import round_lines

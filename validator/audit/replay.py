@@ -9,16 +9,16 @@ from typing import BinaryIO, Final, Literal, cast
 
 import msgspec
 
-from validator.audit.log.chain import Chain
-from validator.audit.log.folders import Bodies, Folder, Given, GivenError
-from validator.audit.log.lines import FaultError, LineReader
-from validator.audit.log.verify import check_round
-from validator.audit.log.verify_report import Counts
-from validator.protocol import typed
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.text import printable
-from validator.state.mechanism_state import State
+from sssa.log.chain import Chain
+from sssa.log.folders import Bodies, Folder, Given, GivenError
+from sssa.log.lines import FaultError, LineReader
+from sssa.log.verify import check_round
+from sssa.log.verify_report import Counts
+from sssa.protocol import typed
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.text import printable
+from sssa.state.mechanism_state import State
 from validator.store import Store, Transaction
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from validator.protocol.findings import match_faults
-from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.results import Submission
-from validator.protocol.round import AssessmentTask, RoundInput
-from validator.protocol.skill_types import WINDOW_TYPES, SkillType
+from sssa.protocol.findings import match_faults
+from sssa.protocol.limits import MAX_ROUND_ID
+from sssa.protocol.results import Submission
+from sssa.protocol.round import AssessmentTask, RoundInput
+from sssa.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.store import Transaction
 from validator.store.rows import DescribedUnpaid, FlagDetail, MinerRecord, RoundRecord, WeightsRecord
 from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now

@@ -21,6 +21,11 @@ import bittensor as bt
 import structlog
 from bittensor.metagraph import fetch as metagraph
 
+from sssa.protocol.round import Axon, MetagraphSnapshot, Neuron
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
+from sssa.protocol.weight_rows import U16_MAX
+from sssa.sources import Clock
 from validator.cancellation import within
 from validator.chain.connection import (
     MISSING,
@@ -60,12 +65,7 @@ from validator.chain.submission import (
     submission_lifetime,
     weights_call,
 )
-from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
-from validator.protocol.weight_rows import U16_MAX
 from validator.settings.urls import shown_url
-from validator.sources import Clock
 
 T = TypeVar("T")
 MAX_TEMPO: Final = 50_400

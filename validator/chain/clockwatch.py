@@ -8,7 +8,7 @@ one shows none. So one late block proves nothing; two that keep pace with time d
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from validator.sources import Clock
+from sssa.sources import Clock
 
 MOST_OFF_S: Final = 30.0
 _STEP_S: Final = 1.0  # between two clocks that continue alike; more: one was set, or the machine slept

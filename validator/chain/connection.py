@@ -15,14 +15,14 @@ from bittensor.settings import resolve_endpoint
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import WebSocketException
 
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.cancellation import within
 from validator.chain.endpoint_socket import EndpointSocket
 from validator.chain.endpoints import Endpoints
 from validator.chain.interface import ChainError, ChainUnreachableError, MissingError
 from validator.chain.limits import Limits
-from validator.protocol.text import printable
 from validator.settings.urls import shown_url
-from validator.sources import Clock
 
 T = TypeVar("T")
 Item = tuple[str, str, list[Any]]

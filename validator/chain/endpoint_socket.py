@@ -14,10 +14,10 @@ from typing import Any, Final
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
+from sssa.protocol.text import printable
 from validator.chain.endpoints import Endpoints
 from validator.chain.limits import Limits
 from validator.chain.probe import is_refusal, refusal_text
-from validator.protocol.text import printable
 from validator.settings.urls import shown_url
 
 _POLICY: Final = 1008

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.chain.limits import Limits
 from validator.chain.probe import Node, endpoint_problems, look_at
-from validator.protocol.text import printable
 from validator.settings.urls import shown_url
-from validator.sources import Clock
 from validator.telemetry import Event
 
 _PAUSE_S: Final = 600.0  # for so long an unhealthy endpoint is not used

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.round import MetagraphSnapshot
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.round import MetagraphSnapshot
 
 # What this program's weights carry: the scoring version as major * 1,000,000 + minor * 1,000 + patch. Subnets refuse
 # keys below their own.

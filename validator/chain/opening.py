@@ -6,13 +6,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final, Protocol, cast
 from urllib.parse import urlsplit
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.sources import Clock
 from validator.chain.interface import Chain
 from validator.chain.limits import LIMITS
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
 from validator.settings.model import Settings
 from validator.settings.urls import SecretUrl
-from validator.sources import Clock
 
 if TYPE_CHECKING:
     from validator.chain.bittensor import BittensorChain

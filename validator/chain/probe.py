@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple, Self
 import aiohttp
 from bittensor.settings import resolve_endpoint
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.strict_json import JsonError, decode_plain
+from sssa.protocol.text import printable
 from validator.chain.interface import MOST_BEHIND, SLOW_S
 from validator.chain.limits import LIMITS
-from validator.protocol.errors import ValidatorError
-from validator.protocol.strict_json import JsonError, decode_plain
-from validator.protocol.text import printable
 
 _LONGEST: Final = 256 * 1024  # bytes of an answer
 _SKIPPED: Final = 8  # messages that are not the answer

@@ -8,9 +8,9 @@ pallets/subtensor/src.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot, Neuron
 from validator.chain.interface import VERSION_KEY, SubnetParameters
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot, Neuron
 
 MOST_COMMITS: Final = 10
 OWNER_EXEMPT: Final = 393  # spec version (#2532)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.signatures import Signer
+from sssa.sources import Clock
 from validator.chain.interface import (
     ChainError,
     ChainUnreachableError,
@@ -20,10 +23,7 @@ from validator.chain.interface import (
 )
 from validator.chain.opening import ChainFileError
 from validator.chain.subnet import Pending, SimulatedSubnet, SubnetRules, load_state
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.signatures import Signer
 from validator.settings.model import Settings
-from validator.sources import Clock
 
 
 @dataclass(slots=True)

@@ -10,6 +10,10 @@ from typing import Any, Final
 import bittensor as bt
 from bittensor.intents.weights import DEFAULT_COMMIT_REVEAL_VERSION, _build_timelocked
 
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
+from sssa.protocol.weight_rows import to_u16
+from sssa.sources import Clock
 from validator.cancellation import within
 from validator.chain.connection import SDK_ERRORS, Connection, Node, is_missing
 from validator.chain.interface import (
@@ -21,10 +25,6 @@ from validator.chain.interface import (
     WeightsResult,
 )
 from validator.chain.limits import Limits
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
-from validator.protocol.weight_rows import to_u16
-from validator.sources import Clock
 
 _SHORTEST_ERA: Final = 16  # blocks; an era begins at the newest finalised block, which lags behind the head
 _SLACK: Final = 16  # blocks that may pass between the caller's look at the head and the signature: half of them

@@ -16,6 +16,14 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from sssa.files import why, write_file
+from sssa.protocol import typed
+from sssa.protocol.round import Axon, MetagraphSnapshot, Neuron
+from sssa.protocol.sssa import Document
+from sssa.protocol.strict_json import JsonError, SchemaError, decode
+from sssa.protocol.text import printable
+from sssa.protocol.weight_rows import U16_MAX, incentives, to_u16, trusts
+from sssa.sources import Clock
 from validator.chain.interface import (
     VERSION_KEY,
     ChainError,
@@ -25,14 +33,6 @@ from validator.chain.interface import (
     ValidatorFigures,
     WeightsResult,
 )
-from validator.files import why, write_file
-from validator.protocol import typed
-from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
-from validator.protocol.sssa import Document
-from validator.protocol.strict_json import JsonError, SchemaError, decode
-from validator.protocol.text import printable
-from validator.protocol.weight_rows import U16_MAX, incentives, to_u16, trusts
-from validator.sources import Clock
 
 STATE_VERSION: Final = "1"
 _MAX_FILE: Final = 16 * 1024 * 1024

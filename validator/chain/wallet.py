@@ -16,10 +16,10 @@ from bittensor_core import (
     keyfile_data_is_encrypted,
 )
 
-from validator.files import from_home, one_line, read_at_most
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
+from sssa.files import from_home, one_line, read_at_most
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
 from validator.settings.model import WalletSettings
 
 MAX_SECRET_BYTES: Final = 4 * 1024

@@ -10,9 +10,9 @@ import sys
 
 import typer
 
+from sssa.cli.errors import complain
+from sssa.protocol.errors import ValidatorError
 from validator.cli.commands import root
-from validator.cli.errors import complain
-from validator.protocol.errors import ValidatorError
 
 
 class StoppedError(ValidatorError):

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from validator.audit.log.chain_evidence import Anchored, ComparedRow
-from validator.audit.log.verify_report import Verified
+from sssa.cli.errors import say_no
+from sssa.cli.files import line_writer
+from sssa.cli.options import Config, Json, group
+from sssa.cli.rendering import progress
+from sssa.cli.verify import Against, Answers, Bundles, File, Other, Owner, Rows, Tasks, verify_log
+from sssa.log.chain_evidence import Anchored, ComparedRow
+from sssa.log.verify_report import Verified
+from sssa.protocol.limits import MAX_ROUND_ID
 from validator.cancellation import run_whole
-from validator.cli.errors import say_no
-from validator.cli.files import line_writer
-from validator.cli.options import Config, Json, group
-from validator.cli.rendering import progress
 from validator.cli.session import settings_of, use_store
-from validator.cli.verify import Against, Answers, Bundles, File, Other, Owner, Rows, Tasks, verify_log
-from validator.protocol.limits import MAX_ROUND_ID
 
 if TYPE_CHECKING:
     from validator.settings.model import Settings
@@ -104,9 +104,9 @@ def ask_chain(settings: "Settings", verified: Verified) -> tuple[Anchored, tuple
 
     No wallet is needed (ChainError).
     """
+    from sssa.sources import SystemClock  # noqa: PLC0415 - see above
     from validator.audit.chain_rows import anchored, compare_rows  # noqa: PLC0415 - verification loads no chain
     from validator.chain.opening import reading_chain  # noqa: PLC0415 - see above
-    from validator.sources import SystemClock  # noqa: PLC0415 - see above
 
     chain = reading_chain(settings, SystemClock())
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from sssa.cli.lazy_commands import Rows, with_rows
 from validator import __version__
-from validator.cli.lazy_commands import Rows, with_rows
 
 JOINED: Final = "validator.commands"
 COMMANDS: Final = (
@@ -34,8 +34,8 @@ COMMANDS: Final = (
     ("proof", "Consensus proofs: what a group or a debate agreed on.", "validator.cli.stored_proofs:PROOF"),
     ("attestation", "Attestations: a validator's signed answer about a skill.", "sssa-validator"),
     ("db", "The store's tables.", "validator.cli.db:DB"),
-    ("score", "Recompute a number from a vector of the specification.", "validator.cli.score:score"),
-    ("groups", "Verification groups of the specification's vectors.", "validator.cli.score:GROUPS"),
+    ("score", "Recompute a number from a vector of the specification.", "sssa.cli.score:score"),
+    ("groups", "Verification groups of the specification's vectors.", "sssa.cli.score:GROUPS"),
     ("devnet", "Run a simulated chain, local miners and the validator.", "sssa-localnet"),
     ("localnet", "Whole local networks on a node of the chain.", "sssa-localnet"),
     ("miner", "Reference miners for local networks; a template, a check.", "sssa-miner"),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sssa.cli.errors import EXIT_NO
+from sssa.cli.options import Config, Json, group
+from sssa.cli.output import byte_size, print_json, print_line
+from sssa.cli.rendering import print_listing, print_table, progress
 from validator.audit.replay import RoundReplay, replay_rounds
-from validator.cli.errors import EXIT_NO
-from validator.cli.options import Config, Json, group
-from validator.cli.output import byte_size, print_json, print_line
-from validator.cli.rendering import print_listing, print_table, progress
 from validator.cli.replay import Summary, print_replay
 from validator.cli.session import settings_of, use_store
 from validator.daemon.exits import Exit

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
-from validator.cli.options import Config, Json
-from validator.cli.output import print_json, print_line
-from validator.cli.rendering import print_table
+from sssa.cli.options import Config, Json
+from sssa.cli.output import print_json, print_line
+from sssa.cli.rendering import print_table
 from validator.cli.session import log_to_standard_error
 from validator.daemon.exits import Exit
 from validator.daemon.world import judging_workers

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
-from validator.cli.errors import say_no
-from validator.cli.options import Config
-from validator.cli.output import print_line
+from sssa.cli.errors import say_no
+from sssa.cli.options import Config
+from sssa.cli.output import print_line
 from validator.cli.session import use_store
 from validator.store import Store
 from validator.store.errors import StoreLockedError

@@ -7,22 +7,22 @@ from typing import Annotated, Final
 import typer
 from msgspec import UNSET
 
+from sssa.cli.errors import say_no
+from sssa.cli.options import Config, Json
+from sssa.cli.output import NONE, cell, print_json
+from sssa.cli.rendering import Page
+from sssa.kinds.task_explanation import TaskExplanation
+from sssa.protocol.limits import MAX_ROUND_ID
+from sssa.protocol.round import AgreementPair, AgreementSample
+from sssa.scoring import Rules, version
 from validator.audit.documents import explanation_document
 from validator.audit.explain.effects import Collusion, ReputationChange, TaskAgreement, TypeWindow, WeightEffect
 from validator.audit.explain.miner import MinerExplanation, Point, TallyPayment, explain_miner
 from validator.audit.explain.round_explanation import NothingToExplainError, RoundExplanation, explain_round
-from validator.cli.errors import say_no
 from validator.cli.kinds import page_of
 from validator.cli.kinds.page_parts import ROLES
-from validator.cli.options import Config, Json
-from validator.cli.output import NONE, cell, print_json
-from validator.cli.rendering import Page
 from validator.cli.session import ask_store
 from validator.cli.waiting import write_execution
-from validator.kinds.task_explanation import TaskExplanation
-from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.round import AgreementPair, AgreementSample
-from validator.scoring import Rules, version
 from validator.store.rows import DescribedUnpaid
 from validator.weights.plan import mechanisms
 

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
+from sssa.cli.errors import say_no
+from sssa.cli.options import Config, Json, group
+from sssa.cli.output import cell, print_json, print_line
+from sssa.cli.rendering import print_listing, print_rows
+from sssa.protocol.text import count
 from validator.audit.views import flag_details
-from validator.cli.errors import say_no
-from validator.cli.options import Config, Json, group
-from validator.cli.output import cell, print_json, print_line
-from validator.cli.rendering import print_listing, print_rows
 from validator.cli.session import ask_store, change_store
-from validator.protocol.text import count
 from validator.store.rows import FlagDetail
 
 FLAGS = group()

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.errors import EXIT_NO
-from validator.cli.options import Config, Json
-from validator.cli.output import print_json, print_line
+from sssa.cli.errors import EXIT_NO
+from sssa.cli.options import Config, Json
+from sssa.cli.output import print_json, print_line
 from validator.cli.session import settings_of
 from validator.health.client import ask_health
 

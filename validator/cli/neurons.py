@@ -5,13 +5,13 @@ from typing import Annotated, Final
 
 import typer
 
+from sssa.cli.options import Config, Json, group
+from sssa.cli.output import NONE, print_json, print_line
+from sssa.cli.rendering import Column, columns, print_table, progress
+from sssa.protocol.skill_types import SkillType
 from validator.audit.views import FaultList, FaultShare, MinerView, fault_list, miner_list
-from validator.cli.options import Config, Json, group
-from validator.cli.output import NONE, print_json, print_line
-from validator.cli.rendering import Column, columns, print_table, progress
 from validator.cli.session import ask_store
 from validator.cli.weights import print_unpaid
-from validator.protocol.skill_types import SkillType
 from validator.weights.plan import mechanisms
 
 NEURONS = group()

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 import typer
 
-from validator.attestations.dsse import key_id, key_pem
-from validator.attestations.gate import Hashed, bundle_digest
-from validator.attestations.statement import Statement
-from validator.attestations.verify import Handed, key_fault, parse_handed, stated, verify_attestation
-from validator.cli.attestation import Installed, PolicyFile, end_with_decision, verify
-from validator.cli.errors import EXIT_NO, say_no
-from validator.cli.files import write_bytes
-from validator.cli.options import Config, Json, Output, group
-from validator.cli.output import print_json, print_line
-from validator.cli.rendering import print_table
+from sssa.attestation.dsse import key_id, key_pem
+from sssa.attestation.gate import Hashed, bundle_digest
+from sssa.attestation.statement import Statement
+from sssa.attestation.verify import Handed, key_fault, parse_handed, stated, verify_attestation
+from sssa.cli.attestation import Installed, PolicyFile, end_with_decision, verify
+from sssa.cli.errors import EXIT_NO, say_no
+from sssa.cli.files import write_bytes
+from sssa.cli.options import Config, Json, Output, group
+from sssa.cli.output import print_json, print_line
+from sssa.cli.rendering import print_table
+from sssa.protocol import typed
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.receipt import KeyStatement, Revocation
+from sssa.protocol.round import MAX_REASON
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
+from sssa.sources import SystemClock, SystemRandom
 from validator.cli.session import ask_store, settings_of, use_store
-from validator.protocol import typed
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.receipt import KeyStatement, Revocation
-from validator.protocol.round import MAX_REASON
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
-from validator.sources import SystemClock, SystemRandom
 
 if TYPE_CHECKING:
     from validator.attestations.publish import Answer

@@ -14,14 +14,14 @@ from typing import Any, Final, TypeVar
 
 from typer.core import TyperGroup
 
+from sssa.cli.lazy_commands import LazyCommand
+from sssa.protocol.reasons import GATE_NAMES, Reason
+from sssa.scoring import CURRENT, event_of_failure, version
+from sssa.sources import SystemClock
 from validator.cli.commands import root
-from validator.cli.lazy_commands import LazyCommand
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS, Alert
 from validator.health.catalogue import CHECKS, CONDITIONS, FATAL, Condition
-from validator.protocol.reasons import GATE_NAMES, Reason
-from validator.scoring import CURRENT, event_of_failure, version
-from validator.sources import SystemClock
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from sssa.cli.errors import EXIT_NO
+from sssa.cli.options import Config, Since
+from sssa.cli.output import print_json, print_line
+from sssa.cli.rendering import progress
+from sssa.protocol.limits import MAX_ROUND_ID
 from validator.audit.replay import RoundReplay, replay_rounds
-from validator.cli.errors import EXIT_NO
-from validator.cli.options import Config, Since
-from validator.cli.output import print_json, print_line
-from validator.cli.rendering import progress
 from validator.cli.session import settings_of, use_store
-from validator.protocol.limits import MAX_ROUND_ID
 from validator.settings.model import Settings
 from validator.store import Store
 

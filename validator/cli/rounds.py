@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
+from sssa.cli.errors import say_no
+from sssa.cli.options import Config, Json, RoundId, group
+from sssa.cli.output import cell, print_json, print_line
+from sssa.cli.rendering import print_listing, print_rows
+from sssa.protocol.limits import MAX_ROUND_ID
 from validator.audit.documents import RoundDocument, TaskDocument, round_document
 from validator.audit.views import round_list
-from validator.cli.errors import say_no
 from validator.cli.kinds import page_of
-from validator.cli.options import Config, Json, RoundId, group
-from validator.cli.output import cell, print_json, print_line
-from validator.cli.rendering import print_listing, print_rows
 from validator.cli.session import ask_store
-from validator.protocol.limits import MAX_ROUND_ID
 
 ROUNDS = group()
 _COLUMNS = (

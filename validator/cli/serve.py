@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import Config
-from validator.cli.output import write_line
+from sssa.cli.options import Config
+from sssa.cli.output import write_line
+from sssa.sources import SystemRandom
 from validator.daemon.signals import Signals
-from validator.sources import SystemRandom
 
 
 def serve(

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import Config
+from sssa.cli.options import Config
+from sssa.protocol.errors import ValidatorError
 from validator.daemon.signals import Signals, StoppedAtStartError
-from validator.protocol.errors import ValidatorError
 
 
 def run(

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
+from sssa.cli.options import development_signer
+from sssa.protocol.signatures import Signer
 from validator.cancellation import run_whole
-from validator.cli.options import development_signer
-from validator.protocol.signatures import Signer
 from validator.settings.load import load_settings
 from validator.settings.model import Settings
 from validator.telemetry.log import configure_logging

@@ -10,14 +10,14 @@ from typing import Annotated, Final, TypeVar
 
 import typer
 
+from sssa.cli.options import Config, group
+from sssa.cli.output import print_line
+from sssa.files import from_home, write_file
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
 from validator.chain.wallet import HotkeyMissingError, WalletError, hotkey_file, read_hotkey
-from validator.cli.options import Config, group
-from validator.cli.output import print_line
 from validator.cli.session import settings_of
 from validator.cli.sign_in import link
-from validator.files import from_home, write_file
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
 from validator.settings.init_files import ENV_FILE, MOUNTED, Beginning, begin
 
 WALLET = group()

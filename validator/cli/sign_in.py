@@ -8,12 +8,12 @@ from urllib.parse import urlencode, urlsplit
 
 import typer
 
-from validator.cli.options import Config, HotkeyUri
-from validator.cli.output import write_line
+from sssa.cli.options import Config, HotkeyUri
+from sssa.cli.output import write_line
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import sign_in_text
+from sssa.protocol.text import printable
 from validator.cli.session import signer_of
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import sign_in_text
-from validator.protocol.text import printable
 
 _WAIT_S: Final = 10.0
 _MAX_NONCE: Final = 200

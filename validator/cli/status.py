@@ -12,18 +12,18 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from sssa.cli.options import Config, Json
+from sssa.cli.output import byte_size, cell, print_json, print_line, span
+from sssa.cli.rendering import table_lines
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
+from sssa.protocol.times import format_time, parse_time
 from validator.cancellation import run_whole
 from validator.chain.interface import SLOW_S
-from validator.cli.options import Config, Json
-from validator.cli.output import byte_size, cell, print_json, print_line, span
-from validator.cli.rendering import table_lines
 from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
 from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.status import Observer, OnChain, OnChainWeights, Overview, Stored
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
-from validator.protocol.times import format_time, parse_time
 from validator.store.rows import LogHead, RoundRecord, WeightsRecord
 from validator.store.size import FEW_DAYS, DiskUse
 

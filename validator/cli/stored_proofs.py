@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validator.cli.errors import say_no
-from validator.cli.files import write_bytes
-from validator.cli.options import Config, HotkeyUri, Output, group
-from validator.cli.output import print_line
-from validator.cli.proof import Debate, Format, verify, write_debate_proof
+from sssa.cli.errors import say_no
+from sssa.cli.files import write_bytes
+from sssa.cli.options import Config, HotkeyUri, Output, group
+from sssa.cli.output import print_line
+from sssa.cli.proof import Debate, Format, verify, write_debate_proof
+from sssa.proofs.document import verify_document
 from validator.cli.session import ask_store, signer_of
-from validator.proofs.document import verify_document
 
 if TYPE_CHECKING:
     from validator.store.rows import ProofRecord

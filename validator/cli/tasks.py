@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 import typer
 
-from validator.cli.errors import EXIT_NO, say_no
-from validator.cli.options import Config, HotkeyUri, Json, assessed, checked_hotkeys, group
-from validator.cli.output import picked, print_json, print_line
-from validator.cli.rendering import print_table, progress
+from sssa.cli.errors import EXIT_NO, say_no
+from sssa.cli.options import Config, HotkeyUri, Json, assessed, checked_hotkeys, group
+from sssa.cli.output import picked, print_json, print_line
+from sssa.cli.rendering import print_table, progress
+from sssa.protocol import typed
+from sssa.protocol.limits import MIB
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.task import Windows
+from sssa.protocol.text import count, printable
+from sssa.sources import SystemClock
 from validator.cli.session import ask_store, change_store, clean_at_sigterm, signer_of
 from validator.daemon.signals import Stop
-from validator.protocol import typed
-from validator.protocol.limits import MIB
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.task import Windows
-from validator.protocol.text import count, printable
-from validator.sources import SystemClock
 from validator.tasks.check import check_tasks
 from validator.tasks.folder import DRAFT_NAME, find_tasks, located
 from validator.tasks.package_packing import Rebuilt, pack_path, rebuild

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from sssa.cli.errors import say_no
+from sssa.cli.options import Config, Json, Limit, State, group
+from sssa.cli.output import cell, picked, print_json, print_line
+from sssa.cli.rendering import Page, print_table
+from sssa.protocol.execution import AnswerResult, RunReport, WorkState
+from sssa.protocol.reasons import meaning_of
+from sssa.protocol.waiting_work import CodeCheck, Execution, W, WaitingWork
 from validator.audit.documents import execution_document, tries_document
-from validator.cli.errors import say_no
-from validator.cli.options import Config, Json, Limit, State, group
-from validator.cli.output import cell, picked, print_json, print_line
-from validator.cli.rendering import Page, print_table
 from validator.cli.session import ask_store, change_store
-from validator.protocol.execution import AnswerResult, RunReport, WorkState
-from validator.protocol.reasons import meaning_of
-from validator.protocol.waiting_work import CodeCheck, Execution, W, WaitingWork
 from validator.store import Transaction
 from validator.store.repositories.waiting_work import WorkQueue
 

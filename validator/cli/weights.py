@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from sssa.cli.errors import say_no
+from sssa.cli.options import Config, Json, group
+from sssa.cli.output import NONE, picked, print_json, print_line
+from sssa.cli.rendering import print_rows
 from validator.audit.views import latest_weights
-from validator.cli.errors import say_no
-from validator.cli.options import Config, Json, group
-from validator.cli.output import NONE, picked, print_json, print_line
-from validator.cli.rendering import print_rows
 from validator.cli.session import ask_store, change_store, settings_of
 from validator.store.rows import DescribedUnpaid
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import structlog
 
+from sssa.kinds.workflow.kind import WORKFLOW
 from validator import __version__
 from validator.chain.clockwatch import ClockWatch
 from validator.chain.opening import chain_is_here
@@ -29,7 +30,6 @@ from validator.health.endpoint import HealthService
 from validator.health.report import HealthState
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
-from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.miners.directory import CapabilityDirectory
 from validator.rounds.attribution import NetworkAway, network_away, network_away_here

@@ -8,15 +8,15 @@ from typing import Final, Protocol
 
 import structlog
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.reasons import Reason
+from sssa.sources import Clock
 from validator.cancellation import ended, unless_set
 from validator.daemon.signals import Stop
 from validator.health.board import Board
 from validator.health.report import HealthState
-from validator.protocol.errors import ValidatorError
-from validator.protocol.reasons import Reason
 from validator.rounds.service import RoundService
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreDamagedError, StoreLostError
 from validator.telemetry import Event

@@ -74,7 +74,7 @@ _OF_ERRORS: Final[Mapping[str, Exit]] = {
     "validator.daemon.signals.StoppedAtStartError": Exit.NOT_STARTED,
     "validator.waiting.life_cycle.QueueError": Exit.NOT_READY,
     "validator.waiting.life_cycle.QueueSettingsError": Exit.INPUT,
-    "validator.scoring.versions.UnknownScoringVersionError": Exit.NOT_READY,
+    "sssa.scoring.versions.UnknownScoringVersionError": Exit.NOT_READY,
     "validator.store.errors.EmptyReasonError": Exit.INPUT,
     "validator.store.errors.OtherStoreError": Exit.OTHER_STORE,
     "validator.store.errors.StoreDamagedError": Exit.STORE_DAMAGED,

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import structlog
 
+from sssa.protocol.errors import ValidatorError
+from sssa.sources import SystemClock
 from validator import __version__
 from validator.cancellation import run_whole
 from validator.daemon.allocator import settle_allocator, settle_collector
@@ -16,10 +18,8 @@ from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.start import check_start
 from validator.daemon.world import World, build_world
-from validator.protocol.errors import ValidatorError
 from validator.rounds.prepare import schedule_of
 from validator.settings.model import Settings
-from validator.sources import SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from sssa.sources import Clock, SystemClock
 from validator import __version__
 from validator.cancellation import ended
 from validator.daemon.exits import Exit
@@ -19,7 +20,6 @@ from validator.health.endpoint import HealthEndpointError, HealthService
 from validator.health.report import HealthState
 from validator.settings.load import SettingsError, load_settings
 from validator.settings.model import Settings
-from validator.sources import Clock, SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics
 

@@ -6,14 +6,14 @@ from typing import Final
 
 import structlog
 
+from sssa.protocol.errors import ValidatorError
+from sssa.sources import SystemClock, SystemRandom
 from validator import __version__
 from validator.cancellation import run_whole
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.incoming.server import BoundedServer
-from validator.protocol.errors import ValidatorError
 from validator.settings.model import Settings
-from validator.sources import SystemClock, SystemRandom
 from validator.telemetry import Event, configure_logging
 from validator.web.admission import Admission
 from validator.web.operator_token import operator_token, token_file_of

@@ -18,8 +18,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Final, NoReturn
 
+from sssa.protocol.errors import ValidatorError
 from validator.daemon.exits import Exit
-from validator.protocol.errors import ValidatorError
 
 AT_ONCE_S: Final = 1.0  # from the second request to the end of the process
 CLOSING_S: Final = 10.0  # the same from the end of the grace time

@@ -5,6 +5,9 @@ from typing import Final
 
 import structlog
 
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.cancellation import within
 from validator.chain.interface import (
     Chain,
@@ -15,10 +18,7 @@ from validator.chain.interface import (
     SubnetParameters,
 )
 from validator.chain.runtime_rules import preconditions
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.text import printable
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.store import Store
 from validator.store.identity import adopt_chain, require_chain, require_hotkey
 from validator.telemetry import Event

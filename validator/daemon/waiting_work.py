@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from sssa.protocol.execution import WORK_STATES
+from sssa.sources import Clock
 from validator.daemon.daemon import Service
 from validator.daemon.world import World
 from validator.health.board import Board
 from validator.health.report import HealthState
-from validator.protocol.execution import WORK_STATES
-from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
 from validator.tasks.goals import GoalSource

@@ -18,19 +18,19 @@ from typing import Final
 
 import structlog
 
+from sssa.kinds.assessment.costliest_answer import dearest_cost
+from sssa.protocol.reasons import Reason
+from sssa.protocol.text import printable
+from sssa.protocol.times import format_time
+from sssa.sources import Clock
 from validator.cancellation import ended
 from validator.chain.clockwatch import ClockWatch
 from validator.chain.interface import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
 from validator.health.board import Board, advice_on
 from validator.health.report import HealthState
-from validator.kinds.assessment.costliest_answer import dearest_cost
 from validator.miners.directory import Declared
-from validator.protocol.reasons import Reason
-from validator.protocol.text import printable
-from validator.protocol.times import format_time
 from validator.rounds.facts import EndedRound, facts_of
 from validator.rounds.prepare import Prepared
-from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError
 from validator.store.pruning import prune

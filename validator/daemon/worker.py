@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from sssa.protocol.waiting_work import CODE, EXECUTIONS
+from sssa.sources import Clock, SystemClock
 from validator import __version__
 from validator.cancellation import ended, run_whole
 from validator.daemon.allocator import settle_allocator
@@ -23,12 +25,10 @@ from validator.daemon.signals import Signals, Stop, StoppedAtStartError
 from validator.daemon.watches import BudgetService
 from validator.daemon.world import judging_workers
 from validator.health.board import Board
-from validator.protocol.waiting_work import CODE, EXECUTIONS
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import open_sandbox
 from validator.sandbox.interface import CodeSandbox, Sandbox
 from validator.settings.model import Settings
-from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
 from validator.store.identity import require_known_version
 from validator.telemetry import Event, configure_logging

@@ -10,21 +10,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from sssa.kinds.registry import KINDS
+from sssa.protocol.signatures import Signer
+from sssa.sources import Clock, RandomBytes, SystemClock, SystemRandom, ns_of
 from validator.chain.interface import Chain
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
 from validator.incoming.server import Listen, listening_sockets
-from validator.kinds.registry import KINDS
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.step import StepClient
 from validator.miners.client import HttpMinerClient, MinerClient
-from validator.protocol.signatures import Signer
 from validator.rounds.facts import RoundListener
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import open_sandbox
 from validator.sandbox.interface import CodeSandbox, Sandbox
 from validator.settings.model import Settings
-from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom, ns_of
 from validator.store import open_store
 from validator.store.connections import Handles
 from validator.store.engine import Opening
@@ -41,7 +41,7 @@ NEEDS_PLANTED: Final = "2.0.0"
 PRELOAD: Final = (
     *sorted({kind.judge.__module__ for kind in KINDS.values()}),
     "validator.kinds.workflow.step",
-    "validator.protocol.capabilities",
+    "sssa.protocol.capabilities",
     "validator.tasks.wire",
     "validator.waiting.comparison",
 )

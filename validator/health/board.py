@@ -6,10 +6,10 @@ from typing import Final
 
 import structlog
 
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.health.catalogue import CONDITIONS, Condition
-from validator.protocol.text import printable
 from validator.rounds.facts import RoundFacts
-from validator.sources import Clock
 
 ROUNDS: Final = 3
 _DETAIL: Final = 500

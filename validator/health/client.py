@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.strict_json import JsonError, decode_plain
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.strict_json import JsonError, decode_plain
 from validator.settings.model import HealthSettings
 
 _MAX_REPORT: Final = 64 * 1024

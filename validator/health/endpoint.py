@@ -5,9 +5,9 @@ from typing import Final
 
 from aiohttp import web
 
+from sssa.protocol.errors import ValidatorError
 from validator.health.report import HealthState
 from validator.incoming.server import BoundedServer, Listen, bears, listening_sockets, trusted
-from validator.protocol.errors import ValidatorError
 from validator.rounds.readiness import ENDPOINT_BOUNDS
 from validator.settings.model import HealthSettings
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics

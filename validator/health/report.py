@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.times import format_time
+from sssa.scoring import VERSIONS
+from sssa.sources import Clock
 from validator.chain.interface import SLOW_S
 from validator.health.board import ActiveCondition, Board
 from validator.health.catalogue import CHECKS, Condition
-from validator.protocol.reasons import Reason
-from validator.protocol.times import format_time
-from validator.scoring import VERSIONS
-from validator.sources import Clock
 from validator.store.rows import LogHead
 
 # The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 
 if TYPE_CHECKING:
     from validator.rounds.facts import RoundFacts

@@ -10,18 +10,18 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Neuron
+from sssa.protocol.text import printable
+from sssa.sources import Clock, SystemClock
 from validator.audit.views import MinerView, miner_list, round_list
 from validator.cancellation import within
 from validator.chain.interface import Chain, Head
 from validator.chain.opening import reading_chain
 from validator.chain.wallet import WalletError, load_signer
 from validator.health.client import HealthAnswer, ask_health
-from validator.protocol.errors import ValidatorError
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Neuron
-from validator.protocol.text import printable
 from validator.settings.model import Settings, StoreSettings
-from validator.sources import Clock, SystemClock
 from validator.store import Store, Transaction, open_store
 from validator.store.connections import Handles
 from validator.store.errors import DamagedError

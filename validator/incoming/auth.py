@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from validator.protocol.errors import ValidatorError
-from validator.sources import Clock
+from sssa.protocol.errors import ValidatorError
+from sssa.sources import Clock
 
 _SR25519 = 1
 

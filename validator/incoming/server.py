@@ -18,9 +18,9 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
+from sssa.protocol.text import printable
+from sssa.sources import Clock, SystemClock
 from validator.cancellation import ended
-from validator.protocol.text import printable
-from validator.sources import Clock, SystemClock
 from validator.telemetry.repetition import Once, place_of
 
 _REASON_LENGTH: Final = 200

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple, Protocol
 
-from validator.kinds.judging import Expected
-from validator.protocol.results import Passed
-from validator.protocol.round import RoundTask
-from validator.scoring import Rules
+from sssa.kinds.judging import Expected
+from sssa.protocol.results import Passed
+from sssa.protocol.round import RoundTask
+from sssa.scoring import Rules
 from validator.tasks.source import Order
 
 

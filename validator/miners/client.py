@@ -9,13 +9,13 @@ from typing import Final, Protocol
 
 from yarl import URL
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.sources import system_ns
 from validator.outgoing.addresses import AddressRefusedError, axon_address
 from validator.outgoing.calls import Call, Reply, Sent
 from validator.outgoing.exchange import Exchange, RequestSigner
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.sources import system_ns
 
 _THREADS: Final = 4
 

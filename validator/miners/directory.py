@@ -11,19 +11,19 @@ from typing import Final, NamedTuple
 import msgspec
 import structlog
 
+from sssa.protocol import typed
+from sssa.protocol.capabilities import Capabilities, ExpiredError, IssuedLaterError, parse_capabilities
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.limits import MAX_CAPABILITIES_BODY
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon, MetagraphSnapshot
+from sssa.protocol.strict_json import JsonError
+from sssa.protocol.text import printable
+from sssa.protocol.times import parse_time
+from sssa.sources import Clock
 from validator.cancellation import together
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
-from validator.protocol import typed
-from validator.protocol.capabilities import Capabilities, ExpiredError, IssuedLaterError, parse_capabilities
-from validator.protocol.errors import ValidatorError
-from validator.protocol.limits import MAX_CAPABILITIES_BODY
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon, MetagraphSnapshot
-from validator.protocol.strict_json import JsonError
-from validator.protocol.text import printable
-from validator.protocol.times import parse_time
-from validator.sources import Clock
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.telemetry.events import Event
 from validator.workers.interface import Here, TooCostlyError, Whose, WorkerKilledError, Workers

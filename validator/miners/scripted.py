@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
+from sssa.sources import Clock
 from validator.outgoing.addresses import AddressRefusedError, axon_address
 from validator.outgoing.calls import Body, Call, Reply, Sent
 from validator.outgoing.stalls import overlap
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
-from validator.sources import Clock
 
 _OK = 200
 _INSTANT_S = 1e-6  # sums of seconds are not exact

@@ -12,9 +12,9 @@ from typing import Final
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.round import Axon
-from validator.protocol.text import printable
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.round import Axon
+from sssa.protocol.text import printable
 
 _LONGEST_LITERAL: Final = 45  # an IPv4-mapped IPv6 address written out
 _HIGHEST_PORT: Final = 65_535

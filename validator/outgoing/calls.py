@@ -12,11 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Literal, Self
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
+from sssa.protocol.round import Axon
 from validator.outgoing.stalls import StallsSince, no_stalls
-from validator.protocol.errors import ValidatorError
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
-from validator.protocol.round import Axon
 
 MEMORY_LIMIT: Final = 256 * 1024  # bytes of one body in memory
 

@@ -17,14 +17,14 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import StreamReader
 from yarl import URL
 
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
+from sssa.sources import system_ns
 from validator.outgoing.calls import Call, Reply, Sent, Spool, cause_of
 from validator.outgoing.stalls import overlap, own_time
 from validator.outgoing.wire import Wire, open_wire
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
-from validator.sources import system_ns
 
 _FIELDS: Final = (
     "Accept: application/json",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from validator.protocol.errors import ValidatorError
-from validator.sources import Clock
+from sssa.protocol.errors import ValidatorError
+from sssa.sources import Clock
 
 BEAT_S: Final = 0.1  # between two beats of the validator's heartbeat
 LEAST_STALL_S: Final = 1.0  # a beat that is so much too late is a stall

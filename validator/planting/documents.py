@@ -11,12 +11,12 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
+from sssa.protocol.bundles import json_object
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws
 from validator.planting.lexicon import Scope
 from validator.planting.planting import Files, Placed, Plant
 from validator.planting.templates import SINK, Form, holds, render
-from validator.protocol.bundles import json_object
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws
 
 READ_TYPES: Final = frozenset({SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE, SkillType.AGENT_COMPOSITION})
 MAX_BYTES: Final = 512 * 1024

@@ -11,11 +11,11 @@ from pathlib import PurePosixPath
 from types import UnionType
 from typing import Any, Final, NamedTuple
 
+from sssa.protocol.skill_types import SkillType
 from validator.planting.documents import text_of
 from validator.planting.lexicon import Scope
 from validator.planting.planting import Files, Placed
 from validator.planting.templates import Form, render
-from validator.protocol.skill_types import SkillType
 
 _SOURCES: Final = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".mts"})
 _QUOTED: Final = r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\\n$])+)(?P=quote)"

@@ -21,9 +21,9 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from sssa.protocol.errors import ValidatorError
+from sssa.sources import Draws
 from validator.planting import look_alikes
-from validator.protocol.errors import ValidatorError
-from validator.sources import Draws
 
 Lists = Mapping[str, Sequence[Any]]
 """Texts, or tables of texts, by the name of their list."""

@@ -15,14 +15,14 @@ from itertools import product
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from sssa.protocol.bundles import json_object
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Draws
 from validator.planting.code.insertion import READERS, imports_of, scope_of
 from validator.planting.code.source import STEP, Code, Put, Source, blocks
 from validator.planting.planting import Files, breaks, children_of
 from validator.planting.shapes import HERE
 from validator.planting.templates import Template, read_template, render
-from validator.protocol.bundles import json_object
-from validator.protocol.skill_types import SkillType
-from validator.sources import Draws
 
 Row = tuple[str | int, ...]
 

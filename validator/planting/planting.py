@@ -8,12 +8,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from validator.protocol import limits
-from validator.protocol.bundles import count_lines, evidence_resolves, json_object
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM, SEVERITIES, VERDICTS, risk_of, verdict_of
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import (
+from sssa.protocol import limits
+from sssa.protocol.bundles import count_lines, evidence_resolves, json_object
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.findings import BLOCK_FROM, REVIEW_FROM, SEVERITIES, VERDICTS, risk_of, verdict_of
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import (
     Category,
     EvidenceRef,
     EvidenceRefError,
@@ -21,9 +21,9 @@ from validator.protocol.sssa import (
     Verdict,
     parse_evidence_ref,
 )
-from validator.protocol.task import KnownFinding, Truth
-from validator.protocol.text import quietly
-from validator.sources import Draws
+from sssa.protocol.task import KnownFinding, Truth
+from sssa.protocol.text import quietly
+from sssa.sources import Draws
 
 Family = Literal[
     "exfiltration", "secret", "injection", "capability", "poisoned_description", "vulnerable_pin", "transitive_risk"

@@ -10,6 +10,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Category, Severity
+from sssa.protocol.text import printable
+from sssa.sources import Draws
 from validator.planting import documents, json_edits
 from validator.planting.code.insertion import CODE_TYPES, place_in_code, quoted_in_code
 from validator.planting.lexicon import Lists, NoWordsError, Scope, WordsError, check_lists
@@ -27,10 +31,6 @@ from validator.planting.templates import (
     render,
     types_of,
 )
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Category, Severity
-from validator.protocol.text import printable
-from validator.sources import Draws
 
 Place = Callable[[Form, Scope, Files, SkillType], Placed | None]
 

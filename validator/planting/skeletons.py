@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from sssa.protocol.skill_types import SkillType, is_runtime, require_assessed
+from sssa.sources import Draws
 from validator.planting.documents import texts_read, written_files
 from validator.planting.lexicon import Lists
 from validator.planting.planting import Files
 from validator.planting.shapes import HERE, builtin_lists, read_words, words_of
 from validator.planting.templates import Template, read_template
-from validator.protocol.skill_types import SkillType, is_runtime, require_assessed
-from validator.sources import Draws
 
 Skeleton = tuple[Files, str | None]
 

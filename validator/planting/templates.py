@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Severity
+from sssa.protocol.text import printable
 from validator.planting.lexicon import Lists, Rows, Scope, WordsError
 from validator.planting.planting import Difficulty, Family
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Severity
-from validator.protocol.text import printable
 
 LARGEST: Final = 256 * 1024  # bytes of a file
 MOST_FILES: Final = 1_000  # of a folder

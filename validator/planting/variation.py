@@ -15,10 +15,10 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from sssa.protocol.text import quietly
+from sssa.sources import Draws
 from validator.planting.code.source import MAX_BYTES
 from validator.planting.planting import Files, readable
-from validator.protocol.text import quietly
-from validator.sources import Draws
 
 _WAYS: Final = (
     ("for example", "for instance"),

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from sssa.protocol.dispatch_record import Arrival, DispatchKey, Failure
+from sssa.protocol.results import RawAnswer
 from validator.outgoing.calls import Body
-from validator.protocol.dispatch_record import Arrival, DispatchKey, Failure
-from validator.protocol.results import RawAnswer
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.errors import AlreadySettledError, WrongStateError

@@ -11,11 +11,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.chain.interface import Chain, ChainError
 from validator.outgoing.calls import Reply
 from validator.outgoing.stalls import StallsSince, long_stall, overlap, own_seconds
-from validator.protocol.text import printable
-from validator.sources import Clock
 from validator.tasks.source import TaskSource
 
 NO_HEAD_S: Final = 60.0

@@ -8,26 +8,26 @@ from datetime import timedelta
 
 import structlog
 
+from sssa.kinds.interface import Request
+from sssa.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
+from sssa.kinds.registry import kind_of
+from sssa.protocol.answer import Role
+from sssa.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import packed
+from sssa.protocol.round import RoundInput, RoundTask
+from sssa.sources import Clock
 from validator.cancellation import together
-from validator.kinds.interface import Request
-from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
-from validator.kinds.registry import kind_of
 from validator.kinds.services import Runner
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
 from validator.outgoing.stalls import StalledError, StallsSince, no_stalls
-from validator.protocol.answer import Role
-from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.results import packed
-from validator.protocol.round import RoundInput, RoundTask
 from validator.rounds.answer_storage import AnswerStorage, Received
 from validator.rounds.attribution import Attribution, NetworkAway, network_there
 from validator.rounds.facts import PASSED
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
-from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
 from validator.store.errors import StoreLostError
 from validator.store.repositories.rounds import StallRecord

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundOutcome, is_submitted
 from validator.miners.directory import Declared
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundOutcome, is_submitted
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
 from validator.store.rows import RoundSummary

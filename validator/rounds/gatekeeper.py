@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
-from validator.kinds.judging import Accepted, Expected, Judged, reject
-from validator.kinds.registry import kind_of
-from validator.protocol.dispatch_record import DispatchKey, JudgedAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundTask
+from sssa.kinds.judging import Accepted, Expected, Judged, reject
+from sssa.kinds.registry import kind_of
+from sssa.protocol.dispatch_record import DispatchKey, JudgedAnswer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundTask
 from validator.store import Store
 from validator.workers.interface import TooCostlyError, Whose, Workers
 

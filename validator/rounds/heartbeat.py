@@ -8,8 +8,8 @@ from typing import Final
 
 import structlog
 
+from sssa.sources import Clock
 from validator.outgoing.stalls import BEAT_S, Stall, stall_between
-from validator.sources import Clock
 from validator.telemetry import Event
 
 _KEPT: Final = 10_000  # stalls; of the shortest kind three hours of nothing else

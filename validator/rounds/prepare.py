@@ -11,15 +11,13 @@ from datetime import datetime
 import structlog
 from msgspec.structs import replace
 
-from validator.chain.interface import BehindError
-from validator.kinds.services import PackedTask, Supply
-from validator.protocol import typed
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.draws import round_seed
-from validator.protocol.limits import MAX_FILLED
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import RoundEnd, RoundLines
-from validator.protocol.round import (
+from sssa.protocol import typed
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.draws import round_seed
+from sssa.protocol.limits import MAX_FILLED
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import RoundEnd, RoundLines
+from sssa.protocol.round import (
     INPUT_VERSION,
     TRUTH_BYTES,
     Acts,
@@ -30,16 +28,18 @@ from validator.protocol.round import (
     RoundTask,
     is_submitted,
 )
-from validator.protocol.runtime_image import RuntimeImages
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.runtime_image import RuntimeImages
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import DEFAULT, Schedule, Version, plan_round, version
+from sssa.sources import Clock, RandomBytes
+from sssa.state.inputs import freeze_miner
+from sssa.state.mechanism_state import State
+from sssa.state.round_end import apply_acts
+from validator.chain.interface import BehindError
+from validator.kinds.services import PackedTask, Supply
 from validator.rounds.receipts import epoch_salt, is_over, salt_to_use, write_receipt
-from validator.scoring import DEFAULT, Schedule, Version, plan_round, version
 from validator.settings.model import Settings
-from validator.sources import Clock, RandomBytes
-from validator.state.inputs import freeze_miner
-from validator.state.mechanism_state import State
-from validator.state.round_end import apply_acts
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.log import open_log
 from validator.store.rows import SaltRecord

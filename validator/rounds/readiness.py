@@ -11,14 +11,14 @@ from typing import Final, Literal, NamedTuple
 
 import structlog
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.limits import MAX_BODY, MAX_BODY_RUNTIME_PRIMARY
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.scoring import Rules, Schedule, version
 from validator.chain.clockwatch import ClockWatch
 from validator.incoming.server import Bounds
-from validator.protocol.errors import ValidatorError
-from validator.protocol.limits import MAX_BODY, MAX_BODY_RUNTIME_PRIMARY
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.scoring import Rules, Schedule, version
 from validator.settings.model import Settings
 from validator.store.urls import parse_url
 from validator.telemetry import Event

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from validator.protocol.receipt import ReceiptKind, RevealedSalt, RoundEnd
-from validator.protocol.signatures import Signer
-from validator.sources import Clock, RandomBytes
+from sssa.protocol.receipt import ReceiptKind, RevealedSalt, RoundEnd
+from sssa.protocol.signatures import Signer
+from sssa.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
 from validator.store.log import append, commitments, pending_salt
 from validator.store.rows import SaltRecord

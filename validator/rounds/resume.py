@@ -6,20 +6,20 @@ from typing import Final
 
 import structlog
 
+from sssa.kinds.judging import Judged, Key, expected_of, reject
+from sssa.kinds.registry import kind_of
+from sssa.protocol.dispatch_record import Dispatch
+from sssa.protocol.reasons import OURS, Reason
+from sssa.protocol.receipt import RoundEnd, RoundLines
+from sssa.protocol.results import Packed
+from sssa.protocol.round import RoundInput
+from sssa.protocol.signatures import Signer
+from sssa.scoring import UnknownScoringVersionError, plan_round, version
+from sssa.sources import Clock
 from validator.cancellation import complete, together
-from validator.kinds.judging import Judged, Key, expected_of, reject
-from validator.kinds.registry import kind_of
-from validator.protocol.dispatch_record import Dispatch
-from validator.protocol.reasons import OURS, Reason
-from validator.protocol.receipt import RoundEnd, RoundLines
-from validator.protocol.results import Packed
-from validator.protocol.round import RoundInput
-from validator.protocol.signatures import Signer
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.receipts import write_receipt
 from validator.rounds.settle import Returned, settle_round, void_round
-from validator.scoring import UnknownScoringVersionError, plan_round, version
-from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import DamagedError, StoreError
 from validator.store.repositories.records import unpacked

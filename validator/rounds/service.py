@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot, RoundOutcome
+from sssa.protocol.signatures import Signer
+from sssa.sources import Clock
 from validator.cancellation import complete, unless_set
 from validator.chain.interface import Chain, ChainError
 from validator.miners.directory import CapabilityDirectory
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot, RoundOutcome
-from validator.protocol.signatures import Signer
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.facts import EndedRound, RoundFacts, RoundListener, facts_of, round_line
 from validator.rounds.gatekeeper import Gatekeeper
@@ -19,7 +20,6 @@ from validator.rounds.prepare import Prepared, Preparer, Skipped
 from validator.rounds.readiness import Missing, Readiness, RoundsPausedError, RoundsWaitError, Standing
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
-from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.tasks.source import TaskSource

@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from validator.kinds.interface import ProvenTask
-from validator.kinds.judging import Judged, Key
-from validator.kinds.registry import kind_of
-from validator.proofs.document import Unsealed, signed
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.dispatch_record import DispatchKey, JudgedAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import (
+from sssa.kinds.interface import ProvenTask
+from sssa.kinds.judging import Judged, Key
+from sssa.kinds.registry import kind_of
+from sssa.proofs.document import Unsealed, signed
+from sssa.protocol.canonical import canonical_bytes
+from sssa.protocol.dispatch_record import DispatchKey, JudgedAnswer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import (
     ProofNote,
     RoundEnd,
     RoundLines,
@@ -26,8 +26,8 @@ from validator.protocol.receipt import (
     plan_line,
     wrapped,
 )
-from validator.protocol.results import Packed, Rejection, RoundResults, VoidDispatch
-from validator.protocol.round import (
+from sssa.protocol.results import Packed, Rejection, RoundResults, VoidDispatch
+from sssa.protocol.round import (
     GroupPlan,
     RoundInput,
     RoundOutcome,
@@ -37,13 +37,13 @@ from validator.protocol.round import (
     expected_commands,
     published_outcome,
 )
-from validator.protocol.signatures import Signer
-from validator.protocol.waiting_work import QueuedWork
-from validator.protocol.workflow_run import WorkflowRun
+from sssa.protocol.signatures import Signer
+from sssa.protocol.waiting_work import QueuedWork
+from sssa.protocol.workflow_run import WorkflowRun
+from sssa.scoring import FindingKeys, ScoredTask, Version, measured_runs, round_outcome, struck_entries, version
+from sssa.sources import Clock
+from sssa.state.round_end import Ended, step_unscored
 from validator.rounds.receipts import write_receipt
-from validator.scoring import FindingKeys, ScoredTask, Version, measured_runs, round_outcome, struck_entries, version
-from validator.sources import Clock
-from validator.state.round_end import Ended, step_unscored
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.record import Record, RoundEnding, recorded

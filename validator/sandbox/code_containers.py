@@ -7,16 +7,16 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from validator.protocol.archives import pack_tar
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.sssa import Document
-from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.text import printable
-from validator.protocol.workflow_run import MAX_LINT_FINDINGS, CodeReport, parse_code_report
+from sssa.protocol.archives import pack_tar
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.sssa import Document
+from sssa.protocol.strict_json import JsonError, decode
+from sssa.protocol.text import printable
+from sssa.protocol.workflow_run import MAX_LINT_FINDINGS, CodeReport, parse_code_report
+from sssa.sources import SystemRandom
 from validator.sandbox.containers import Containers, Run
 from validator.sandbox.interface import BUNDLE, EVIDENCE, JUDGE, SCRATCH, CodeJob, Evidence, SandboxFailure
-from validator.sources import SystemRandom
 
 NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)
 """The report of code that prevents its own judging."""

@@ -13,12 +13,13 @@ from typing import Any, Final
 
 import structlog
 
+from sssa.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.limits import MAX_BUNDLE_ENTRIES, MAX_BUNDLE_EXPANDED, MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.sources import Clock, SystemClock, SystemRandom
 from validator.cancellation import complete
-from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
-from validator.protocol.bundles import read_bundle
-from validator.protocol.limits import MAX_BUNDLE_ENTRIES, MAX_BUNDLE_EXPANDED, MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
 from validator.sandbox.engine import (
     Engine,
     EngineAwayError,
@@ -44,7 +45,6 @@ from validator.sandbox.interface import (
     environment,
 )
 from validator.settings.model import SandboxSettings
-from validator.sources import Clock, SystemClock, SystemRandom
 from validator.telemetry import Event
 
 _PAGE: Final = 4_096

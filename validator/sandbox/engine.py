@@ -10,9 +10,9 @@ from typing import Any, Final
 import aiohttp
 from aiodocker import Docker, DockerError
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
 from validator.cancellation import complete
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
 from validator.sandbox.interface import PLATFORM
 
 _AWAY = 900  # what aiodocker calls a failed connection

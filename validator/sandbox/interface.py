@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol
 
-from validator.protocol.answer import ProbeEvidence
-from validator.protocol.limits import MAX_TRACES_EXPANDED, MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import SkillType
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.answer import ProbeEvidence
+from sssa.protocol.limits import MAX_TRACES_EXPANDED, MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.workflow_run import CodeReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from validator.protocol.reasons import Reason
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.reasons import Reason
+from sssa.protocol.workflow_run import CodeReport
+from sssa.sources import Clock
 from validator.sandbox.interface import CodeJob, Ended, Evidence, SandboxFailure, SandboxJob
-from validator.sources import Clock
 
 _KILLED = 137
 

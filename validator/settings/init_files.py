@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from validator.files import PUBLIC, made_folders, write_file
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
+from sssa.files import PUBLIC, made_folders, write_file
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
 from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings
 from validator.settings.reference import example_toml
 from validator.settings.urls import without_password

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from validator.files import one_line, read_at_most
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
+from sssa.files import one_line, read_at_most
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
 from validator.settings.model import Settings
 from validator.settings.reference import KeyReference, reference
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from validator.protocol.limits import MAX_SAFE_INTEGER
-from validator.protocol.runtime_image import PINNED_IMAGE
-from validator.protocol.signatures import is_hotkey
-from validator.redaction import remembered
+from sssa.protocol.limits import MAX_SAFE_INTEGER
+from sssa.protocol.runtime_image import PINNED_IMAGE
+from sssa.protocol.signatures import is_hotkey
+from sssa.redaction import remembered
 from validator.settings.urls import NETWORKS, SecretUrl, check_endpoint, check_server_url, check_store_url
 
 ROOMS = (

@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl
 
 from pydantic import Secret
 
-from validator.protocol.text import printable
-from validator.redaction import remember_secret
+from sssa.protocol.text import printable
+from sssa.redaction import remember_secret
 
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _NETWORK: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")

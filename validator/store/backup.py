@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.exc import DBAPIError
 
-from validator.files import put, sync, why
-from validator.protocol.text import printable
+from sssa.files import put, sync, why
+from sssa.protocol.text import printable
 from validator.store.connections import opened_to_read
 from validator.store.copying import copy_store, row_counts
 from validator.store.errors import BackupError, NotEmptyError, RestoreError, StoreDamagedError, StoreError

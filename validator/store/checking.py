@@ -11,12 +11,12 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Column, Connection, LargeBinary, Row, Text, and_, func, or_, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 
-from validator.protocol import typed
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.dispatch_record import Dispatch
-from validator.protocol.receipt import RevealedSalt, RoundEnd
-from validator.protocol.text import printable
-from validator.state.mechanism_state import State
+from sssa.protocol import typed
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.dispatch_record import Dispatch
+from sssa.protocol.receipt import RevealedSalt, RoundEnd
+from sssa.protocol.text import printable
+from sssa.state.mechanism_state import State
 from validator.store.codec import expanded
 from validator.store.columns import Json, Sealed, unsealed
 from validator.store.errors import DamagedError

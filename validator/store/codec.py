@@ -12,8 +12,8 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import zstandard
 
-from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
-from validator.protocol.text import printable
+from sssa.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
+from sssa.protocol.text import printable
 from validator.store.errors import DamagedError, UnstorableError
 
 P = ParamSpec("P")

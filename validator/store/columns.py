@@ -12,9 +12,9 @@ import msgspec
 from sqlalchemy import DateTime, Dialect, Double, LargeBinary, Text
 from sqlalchemy.types import TypeDecorator
 
-from validator.protocol import typed
-from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
-from validator.protocol.text import printable
+from sssa.protocol import typed
+from sssa.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
+from sssa.protocol.text import printable
 from validator.store.errors import DamagedError, UnstorableError
 
 T = TypeVar("T")

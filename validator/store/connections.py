@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from validator.protocol.text import printable
+from sssa.protocol.text import printable
 from validator.store.errors import StoreDamagedError, StoreUnreachableError
 from validator.store.urls import StoreUrl
 

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from validator.protocol.text import printable
+from sssa.protocol.text import printable
 from validator.store.connections import (
     Handles,
     make_engine,

@@ -2,7 +2,7 @@
 
 from sqlalchemy.exc import DontWrapMixin
 
-from validator.protocol.errors import ValidatorError
+from sssa.protocol.errors import ValidatorError
 
 
 class StoreError(ValidatorError):

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-from validator.scoring import UnknownScoringVersionError, version
+from sssa.scoring import UnknownScoringVersionError, version
 from validator.store.errors import OtherStoreError
 from validator.store.transaction import Transaction
 

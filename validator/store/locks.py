@@ -12,8 +12,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from validator.files import why
-from validator.protocol.text import printable
+from sssa.files import why
+from sssa.protocol.text import printable
 from validator.store.connections import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, Handles, make_engine
 from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError, StoreUnreachableError
 from validator.store.urls import StoreUrl

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from validator.protocol.draws import salt_commitment
-from validator.protocol.receipt import (
+from sssa.protocol.draws import salt_commitment
+from sssa.protocol.receipt import (
     RECEIPT_VERSION,
     FateLink,
     KeyStatement,
@@ -25,11 +25,11 @@ from validator.protocol.receipt import (
     outcome_line,
     wrapped,
 )
-from validator.protocol.round import commands_of, published_outcome
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Signature
-from validator.protocol.times import format_time
-from validator.sources import RandomBytes
+from sssa.protocol.round import commands_of, published_outcome
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Signature
+from sssa.protocol.times import format_time
+from sssa.sources import RandomBytes
 from validator.store.errors import DamagedError, WrongStateError
 from validator.store.identity import require_same
 from validator.store.record import Commands, Head, recorded_answers_line

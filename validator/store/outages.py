@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.protocol.text import printable
+from sssa.protocol.text import printable
 from validator.store.connections import READ_ONLY
 from validator.store.errors import StoreAwayError, StoreBusyError, StoreDamagedError, StoreError, StoreNoWriteError
 from validator.store.transaction import Transaction

@@ -12,13 +12,13 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.dispatch_record import RUN, Dispatch, JudgedAnswer
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import answers_line, line_digest
-from validator.protocol.results import Packed
-from validator.protocol.round import GroupOutcome
-from validator.protocol.text import printable
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.dispatch_record import RUN, Dispatch, JudgedAnswer
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import answers_line, line_digest
+from sssa.protocol.results import Packed
+from sssa.protocol.round import GroupOutcome
+from sssa.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
 from validator.store.errors import DamagedError, MismatchError, UnfinishedDispatchesError
 from validator.store.rows import TaskEnd, TaskRecord

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
-from validator.protocol import typed
-from validator.protocol.differences import first_difference
-from validator.protocol.dispatch_record import planned_dispatches
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
-from validator.protocol.waiting_work import CodeCheck, Execution, QueuedWork
-from validator.scoring import UnknownScoringVersionError, struck_entries, version
+from sssa.protocol import typed
+from sssa.protocol.differences import first_difference
+from sssa.protocol.dispatch_record import planned_dispatches
+from sssa.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from sssa.protocol.waiting_work import CodeCheck, Execution, QueuedWork
+from sssa.scoring import UnknownScoringVersionError, struck_entries, version
 from validator.store.repositories.rounds import frozen_columns
 from validator.store.repositories.waiting_work import queued_checks, queued_executions
 from validator.store.rows import RoundSummary, TaskRecord, WindowEntry, entries_of, planned_tasks

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from validator.protocol.arithmetic import mean
-from validator.protocol.dispatch_record import TaskState
-from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.receipt import ProofNote
-from validator.protocol.remedies import REMEDIES
-from validator.protocol.round import (
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.dispatch_record import TaskState
+from sssa.protocol.reasons import Reason, meaning_of
+from sssa.protocol.receipt import ProofNote
+from sssa.protocol.remedies import REMEDIES
+from sssa.protocol.round import (
     AssessedMember,
     FailedMember,
     FlagRaised,
@@ -22,9 +22,9 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
 )
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document
-from validator.scoring import filled_entries, window_entries
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Document
+from sssa.scoring import filled_entries, window_entries
 
 RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from validator.files import why
-from validator.protocol.text import printable
-from validator.sources import SystemClock
+from sssa.files import why
+from sssa.protocol.text import printable
+from sssa.sources import SystemClock
 from validator.store.connections import (
     MAKE_WRITABLE,
     READ_ONLY,

@@ -6,14 +6,14 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import and_, func, select
 
-from validator.protocol import typed
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import GoalTask, RoundInput
-from validator.protocol.text import printable
-from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring import UnknownScoringVersionError, deferred_runs, measure, version
-from validator.state.mechanism_state import Delta, State
-from validator.state.round_end import Ended, UnknownFlagError, apply, mark_unknown_plan, record_vector, step_unscored
+from sssa.protocol import typed
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.round import GoalTask, RoundInput
+from sssa.protocol.text import printable
+from sssa.protocol.workflow_run import WorkflowRun
+from sssa.scoring import UnknownScoringVersionError, deferred_runs, measure, version
+from sssa.state.mechanism_state import Delta, State
+from sssa.state.round_end import Ended, UnknownFlagError, apply, mark_unknown_plan, record_vector, step_unscored
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError
 from validator.store.tables import receipts, rounds, weight_links

@@ -22,11 +22,11 @@ from sqlalchemy import (
     text,
 )
 
-from validator.protocol.execution import WORK_STATES
-from validator.protocol.reasons import Reason
-from validator.protocol.results import RawAnswer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.waiting_work import CODE, EXECUTIONS, Executed, Judged
+from sssa.protocol.execution import WORK_STATES
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import RawAnswer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.waiting_work import CODE, EXECUTIONS, Executed, Judged
 from validator.store.columns import Json, Message, Moment, Name, Real, Sealed, Word
 from validator.store.rows import UnpaidWindow
 

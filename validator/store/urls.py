@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from validator.protocol.text import printable
+from sssa.protocol.text import printable
 from validator.settings.urls import SecretUrl, check_store_url, shown_url
 from validator.store.errors import StoreUrlError
 

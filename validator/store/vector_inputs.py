@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import KINDS, WINDOW_TYPES, Kind, SkillType
-from validator.scoring import (
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import KINDS, WINDOW_TYPES, Kind, SkillType
+from sssa.scoring import (
     CURRENT,
     MinerStanding,
     Version,
@@ -16,8 +16,8 @@ from validator.scoring import (
     version,
     windows_of,
 )
-from validator.state.mechanism_state import Declarations, State
-from validator.state.round_end import Change, apply, mark_unknown_plan
+from sssa.state.mechanism_state import Declarations, State
+from sssa.state.round_end import Change, apply, mark_unknown_plan
 from validator.store.repositories.state import NOTHING
 from validator.store.rows import UnpaidWindow, VectorRecord
 from validator.store.transaction import Transaction

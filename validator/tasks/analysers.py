@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from typing import Final, NamedTuple, Protocol
 
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Finding, Verdict
+from sssa.protocol.text import printable
 from validator.planting.planting import Files
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, Verdict
-from validator.protocol.text import printable
 from validator.tasks.seeding import Base
 from validator.tasks.source import TaskError
 

@@ -13,15 +13,15 @@ from typing import Final
 
 import structlog
 
+from sssa.protocol.draws import NONCE_BYTES
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
+from sssa.protocol.text import printable
+from sssa.sources import Draws, RandomBytes, SeededRandom
 from validator.planting.shapes import NOTHING_OWN, Own, builtin_shapes, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.templates import TemplateError
-from validator.protocol.draws import NONCE_BYTES
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
-from validator.protocol.text import printable
 from validator.settings.model import TasksSettings
-from validator.sources import Draws, RandomBytes, SeededRandom
 from validator.tasks.directory import DirectorySource
 from validator.tasks.packing import pack_task
 from validator.tasks.seeding import Base, base_of, planted_task

@@ -10,18 +10,18 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
-from validator.protocol import limits
-from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.sssa import EvidenceRef, Rule, parse_evidence_ref
-from validator.protocol.strict_json import JsonError
-from validator.protocol.task import TRUTH_OF_AXIS, Task, Truth, parse_task
-from validator.protocol.text import is_text, printable
-from validator.protocol.vocabulary import ACTIONS, ANY, RESOURCES, pattern_fault
-from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import Criterion, WorkflowTask, rouge_words, task_sha256
-from validator.scoring import CURRENT, read_quality, version
+from sssa.protocol import limits
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.protocol.sssa import EvidenceRef, Rule, parse_evidence_ref
+from sssa.protocol.strict_json import JsonError
+from sssa.protocol.task import TRUTH_OF_AXIS, Task, Truth, parse_task
+from sssa.protocol.text import is_text, printable
+from sssa.protocol.vocabulary import ACTIONS, ANY, RESOURCES, pattern_fault
+from sssa.protocol.workflow_run import StepOutput
+from sssa.protocol.workflow_task import Criterion, WorkflowTask, rouge_words, task_sha256
+from sssa.scoring import CURRENT, read_quality, version
 from validator.tasks.folder import (
     BUNDLE_NAME,
     TASK_NAME,

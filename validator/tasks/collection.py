@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from validator.protocol import limits
-from validator.protocol.archives import ArchiveError
-from validator.protocol.strict_archives import read_archive
-from validator.protocol.text import printable
+from sssa.protocol import limits
+from sssa.protocol.archives import ArchiveError
+from sssa.protocol.strict_archives import read_archive
+from sssa.protocol.text import printable
 from validator.tasks.folder import label, read_bounded
 from validator.tasks.source import TaskError
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import structlog
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.strict_json import JsonError
-from validator.protocol.task import Task, parse_task
-from validator.protocol.text import printable
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.strict_json import JsonError
+from sssa.protocol.task import Task, parse_task
+from sssa.protocol.text import printable
 from validator.tasks.folder import (
     BUNDLE_NAME,
     TASK_NAME,

@@ -10,15 +10,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from validator.files import why
-from validator.protocol import limits
-from validator.protocol.archives import ArchiveError, unpack
-from validator.protocol.bundles import count_lines, evidence_resolves, read_bundle, with_canary
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.sssa import EvidenceRef, parse_evidence_ref
-from validator.protocol.strict_json import JsonError, SchemaError, decode_plain
-from validator.protocol.task import Task, check_task, parse_task
-from validator.protocol.text import printable
+from sssa.files import why
+from sssa.protocol import limits
+from sssa.protocol.archives import ArchiveError, unpack
+from sssa.protocol.bundles import count_lines, evidence_resolves, read_bundle, with_canary
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.sssa import EvidenceRef, parse_evidence_ref
+from sssa.protocol.strict_json import JsonError, SchemaError, decode_plain
+from sssa.protocol.task import Task, check_task, parse_task
+from sssa.protocol.text import printable
 from validator.tasks.source import SourcedTask, TaskError
 
 _ANY_NONCE = "0" * 64

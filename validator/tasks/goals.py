@@ -7,11 +7,11 @@ from typing import Protocol
 
 import structlog
 
-from validator.protocol import limits
-from validator.protocol.skill_types import SkillType
-from validator.protocol.strict_json import JsonError
-from validator.protocol.text import printable
-from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task, task_sha256
+from sssa.protocol import limits
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.strict_json import JsonError
+from sssa.protocol.text import printable
+from sssa.protocol.workflow_task import WorkflowTask, parse_workflow_task, task_sha256
 from validator.tasks.folder import WORKFLOW_NAME, folders, read_bounded
 from validator.tasks.source import Order, TaskError
 

@@ -14,17 +14,17 @@ import stamina
 import structlog
 from yarl import URL
 
+from sssa.protocol import limits
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.incoming.auth import nanoseconds
 from validator.outgoing.addresses import CheckedResolver
 from validator.outgoing.calls import Call, Reply
 from validator.outgoing.exchange import Exchange, RequestSigner
-from validator.protocol import limits
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task
-from validator.protocol.text import printable
-from validator.sources import Clock
 from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSourceError
 from validator.tasks.wire import (
     BUNDLES_PATH,

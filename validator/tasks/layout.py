@@ -7,10 +7,10 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from validator.protocol import limits
-from validator.protocol.bundles import json_object
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.text import printable
+from sssa.protocol import limits
+from sssa.protocol.bundles import json_object
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.text import printable
 
 PACKAGE: Final = "package.json"
 PYPROJECT: Final = "pyproject.toml"

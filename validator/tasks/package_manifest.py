@@ -6,11 +6,11 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from validator.protocol import limits
-from validator.protocol.skill_types import SkillType, require_assessed
-from validator.protocol.sssa import Document, Hex32, Text
-from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.task import Windows
+from sssa.protocol import limits
+from sssa.protocol.skill_types import SkillType, require_assessed
+from sssa.protocol.sssa import Document, Hex32, Text
+from sssa.protocol.strict_json import JsonError, decode
+from sssa.protocol.task import Windows
 from validator.tasks.folder import label, read_bounded
 from validator.tasks.source import TaskError
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from validator.files import new_file, settle
-from validator.protocol.text import printable
+from sssa.files import new_file, settle
+from sssa.protocol.text import printable
 from validator.tasks.folder import TASK_NAME, label, read_task, writing
 from validator.tasks.package_manifest import NAME, NAME_RULE, Package, Packages, parse_packages, read_packages
 from validator.tasks.package_reference import parse_reference

@@ -3,7 +3,7 @@
 import re
 from typing import Final, Literal, NamedTuple
 
-from validator.protocol.text import printable
+from sssa.protocol.text import printable
 from validator.tasks.source import TaskError
 
 Kind = Literal["pypi:", "npm:", "git+"]

@@ -11,16 +11,16 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from validator.files import made_folders, new_file, settle
-from validator.protocol import limits
-from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import ArchiveError, check_names, pack, plain_name
-from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
-from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
-from validator.protocol.text import nfc, printable
+from sssa.files import made_folders, new_file, settle
+from sssa.protocol import limits
+from sssa.protocol.answer import CanarySpec
+from sssa.protocol.archives import ArchiveError, check_names, pack, plain_name
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.strict_json import JsonError, decode
+from sssa.protocol.task import Provenance, Task, Truth, Windows, version_for
+from sssa.protocol.text import nfc, printable
 from validator.tasks.collection import Candidate, Collection, collected
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, sourced_task, writing
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, Guess, completed, guess_skill_type, marker_file, requirements

@@ -14,19 +14,19 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from validator.files import made_folders, sync, write_file
+from sssa.files import made_folders, sync, write_file
+from sssa.protocol.answer import CanarySpec
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.protocol.task import Provenance, Task, Truth, Windows
+from sssa.protocol.text import printable
+from sssa.sources import Draws, SeededRandom
 from validator.planting.marks import plant_mark
 from validator.planting.planting import Company, Files, Planted, Shape, plant, readable
 from validator.planting.shapes import company_with
 from validator.planting.variation import recorded, varied
-from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import pack
-from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.task import Provenance, Task, Truth, Windows
-from validator.protocol.text import printable
-from validator.sources import Draws, SeededRandom
 from validator.tasks.folder import (
     ARCHIVE_ENDINGS,
     BUNDLE_NAME,

@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from validator.protocol.draws import task_draw
-from validator.protocol.errors import ValidatorError
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.task import Task
-from validator.sources import RandomBytes
+from sssa.protocol.draws import task_draw
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.task import Task
+from sssa.sources import RandomBytes
 
 
 class Order(Protocol):

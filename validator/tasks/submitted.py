@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Collection
 
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task
 from validator.store import Store
 from validator.tasks.folder import sourced_task
 from validator.tasks.source import SourcedTask

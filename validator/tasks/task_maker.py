@@ -5,13 +5,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final, Protocol, cast
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
+from sssa.protocol.text import printable
+from sssa.sources import RandomBytes
 from validator import __version__
-from validator.protocol.errors import ValidatorError
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
-from validator.protocol.text import printable
 from validator.settings.model import TasksSettings
-from validator.sources import RandomBytes
 from validator.tasks.source import SourcedTask
 
 TASK_MAKERS: Final = "validator.task_makers"

@@ -7,14 +7,14 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from sssa.protocol import limits
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Signature
+from sssa.protocol.task import Task
+from sssa.protocol.times import format_time
+from sssa.sources import Clock
 from validator.incoming.auth import AuthRefusedError, RequestVerifier
 from validator.incoming.server import Bounds, trusted
-from validator.protocol import limits
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Signature
-from validator.protocol.task import Task
-from validator.protocol.times import format_time
-from validator.sources import Clock
 from validator.tasks.source import Rotation, TaskShelf, TaskSourceError
 from validator.tasks.wire import BUNDLES_PATH, MAX_TARGET, TASKS_PATH, QueryError, TasksAnswer, is_sha256, parse_query
 

@@ -9,15 +9,15 @@ from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Meta
 
-from validator.protocol import limits
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import verify_document
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.sssa import Document, Signature, Text
-from validator.protocol.strict_json import JsonError, SchemaError, decode
-from validator.protocol.task import Task
-from validator.protocol.times import parse_time
+from sssa.protocol import limits
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import verify_document
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.sssa import Document, Signature, Text
+from sssa.protocol.strict_json import JsonError, SchemaError, decode
+from sssa.protocol.task import Task
+from sssa.protocol.times import parse_time
 from validator.tasks.folder import sourced_task
 from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 

@@ -24,9 +24,9 @@ from typing import Any, Final, Literal, NamedTuple, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from validator.protocol.text import printable
-from validator.redaction import redact
-from validator.sources import Clock, SystemClock
+from sssa.protocol.text import printable
+from sssa.redaction import redact
+from sssa.sources import Clock, SystemClock
 from validator.telemetry.events import Event
 from validator.telemetry.repetition import Once, place_of
 

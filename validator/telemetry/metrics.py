@@ -12,11 +12,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from validator.protocol.reasons import OURS, Reason
-from validator.protocol.remedies import REMEDIES
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT
-from validator.sources import Clock
+from sssa.protocol.reasons import OURS, Reason
+from sssa.protocol.remedies import REMEDIES
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import CURRENT
+from sssa.sources import Clock
 from validator.telemetry.events import Event
 from validator.telemetry.log import log_state
 from validator.workers.interface import Reached

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from validator.sources import Clock
+from sssa.sources import Clock
 
 AGAIN_S: Final = 3600.0
 _QUIET_S: Final = 60.0

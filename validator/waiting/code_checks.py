@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from validator.protocol.reasons import Reason
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import GoalTask
-from validator.protocol.waiting_work import CodeCheck, Judged
-from validator.protocol.workflow_run import CodeReport, WorkflowRun
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.round import GoalTask
+from sssa.protocol.waiting_work import CodeCheck, Judged
+from sssa.protocol.workflow_run import CodeReport, WorkflowRun
+from sssa.scoring import Version, code_of, fill_run, measure, result_of, version
+from sssa.sources import Clock
 from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
-from validator.scoring import Version, code_of, fill_run, measure, result_of, version
-from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import DamagedError
 from validator.telemetry.reports import Reports

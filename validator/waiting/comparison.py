@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from validator.protocol.answer import answer_limit, parse_answer, probe_values
-from validator.protocol.archives import pack
-from validator.protocol.execution import SHOWN, AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import BASE_TRACES, SkillType
-from validator.protocol.traces import (
+from sssa.protocol.answer import answer_limit, parse_answer, probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.execution import SHOWN, AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import BASE_TRACES, SkillType
+from sssa.protocol.traces import (
     decode_trace_text,
     digitless_digests,
     read_traces,
     shown_signatures,
     signature_digest,
 )
-from validator.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, compare_execution, version
+from sssa.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, compare_execution, version
 
 
 class ExecutedBundle(NamedTuple):

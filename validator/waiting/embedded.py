@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import structlog
 
+from sssa.protocol.reasons import Reason
+from sssa.sources import Clock
 from validator.cancellation import complete
-from validator.protocol.reasons import Reason
-from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.telemetry import Event

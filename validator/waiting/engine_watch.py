@@ -10,9 +10,9 @@ from typing import Final
 
 import structlog
 
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
+from sssa.sources import Clock
 from validator.sandbox.interface import CodeSandbox, Evidence, Sandbox, SandboxFailure
-from validator.sources import Clock
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, place_of
 from validator.telemetry.reports import Reports

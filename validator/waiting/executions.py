@@ -6,12 +6,12 @@ from typing import ClassVar, Final, NamedTuple
 
 from msgspec import UNSET
 
-from validator.protocol.answer import probe_values
-from validator.protocol.dispatch_record import DispatchKey
-from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask
-from validator.protocol.traces import TracesError
-from validator.protocol.waiting_work import Executed, Execution
+from sssa.protocol.answer import probe_values
+from sssa.protocol.dispatch_record import DispatchKey
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.traces import TracesError
+from sssa.protocol.waiting_work import Executed, Execution
 from validator.sandbox.interface import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.store import Store, Transaction
 from validator.telemetry.reports import Reports

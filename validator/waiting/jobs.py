@@ -20,10 +20,10 @@ from psycopg import OperationalError, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import PoolTimeout
 
-from validator.protocol.reasons import Reason
-from validator.protocol.text import printable
-from validator.protocol.waiting_work import Upcoming
-from validator.sources import Clock
+from sssa.protocol.reasons import Reason
+from sssa.protocol.text import printable
+from sssa.protocol.waiting_work import Upcoming
+from sssa.sources import Clock
 from validator.store import Store
 from validator.store.connections import CONNECT_S, session_sql
 from validator.store.errors import StoreAwayError, StoreLostError

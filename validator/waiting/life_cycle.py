@@ -7,11 +7,11 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Protocol
 
 import structlog
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.reasons import Reason
-from validator.protocol.text import printable
-from validator.protocol.waiting_work import CODE, EXECUTIONS, CodeCheck, Executed, Execution, Judged, W, WorkKind
-from validator.sources import Clock
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.reasons import Reason
+from sssa.protocol.text import printable
+from sssa.protocol.waiting_work import CODE, EXECUTIONS, CodeCheck, Executed, Execution, Judged, W, WorkKind
+from sssa.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.repositories.waiting_work import WorkQueue

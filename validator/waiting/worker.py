@@ -10,9 +10,9 @@ from typing import Any, Final
 import structlog
 from procrastinate.worker import Worker
 
+from sssa.protocol.reasons import Reason
+from sssa.sources import Clock
 from validator.cancellation import complete, ended, unless_set
-from validator.protocol.reasons import Reason
-from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
 from validator.store.errors import StoreAwayError
 from validator.telemetry import Event

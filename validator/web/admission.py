@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from sssa.protocol.signatures import sign_in_text, verify
+from sssa.sources import Clock
 from validator.incoming.server import bears
-from validator.protocol.signatures import sign_in_text, verify
 from validator.settings.model import WebSettings
-from validator.sources import Clock
 
 NONCE_S: Final = 120.0
 _OPERATOR_S: Final = 8 * 3_600.0

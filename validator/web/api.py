@@ -6,6 +6,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from sssa.protocol.limits import MAX_ROUND_ID
+from sssa.protocol.round import ReputationKind
+from sssa.protocol.skill_types import SkillType
 from validator.attestations.publish import Answer, Published, Refused, Revoked
 from validator.audit.documents import (
     ExplanationDocument,
@@ -19,9 +22,6 @@ from validator.audit.explain.round_explanation import explain_round
 from validator.audit.views import MinerView, WeightsView, latest_weights, miner_list, round_list
 from validator.health.client import HealthAnswer
 from validator.health.status import Overview
-from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.round import ReputationKind
-from validator.protocol.skill_types import SkillType
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.web.admission import Viewer
 from validator.web.refusals import GoneError, NotFoundError

@@ -5,13 +5,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from sssa.files import why, write_file
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
+from sssa.redaction import remember_secret
+from sssa.sources import RandomBytes
 from validator.chain.wallet import SecretFileError, read_secret
-from validator.files import why, write_file
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
-from validator.redaction import remember_secret
 from validator.settings.model import Settings
-from validator.sources import RandomBytes
 from validator.store.urls import file_next_to_store
 
 _NAME: Final = "web-token"

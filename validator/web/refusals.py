@@ -8,9 +8,9 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
 from validator.audit.explain.round_explanation import AmbiguousMinerError, NotAMinerError, NothingToExplainError
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
 
 _MESSAGE: Final = 500
 

@@ -10,12 +10,12 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import is_hotkey
+from sssa.protocol.text import printable, short
+from sssa.protocol.times import format_time
 from validator.audit.documents import DispatchDocument, RoundDocument, TaskDocument
 from validator.health.status import OnChain
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import is_hotkey
-from validator.protocol.text import printable, short
-from validator.protocol.times import format_time
 from validator.web.admission import NONCE_S, Admission, Viewer
 from validator.web.api import ROUTES, Route
 from validator.weights.preview import PlanView

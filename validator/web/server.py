@@ -10,9 +10,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from sqlalchemy.exc import DBAPIError
 
+from sssa.protocol import typed
+from sssa.protocol.errors import ValidatorError
 from validator.incoming.server import Bounds, trusted
-from validator.protocol import typed
-from validator.protocol.errors import ValidatorError
 from validator.web.admission import ANYBODY, Admission, Viewer
 from validator.web.api import PREFIX, ROUTES, Query, Route
 from validator.web.openapi import openapi

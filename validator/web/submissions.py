@@ -8,13 +8,13 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from sssa.protocol import typed
+from sssa.protocol.limits import MAX_BUNDLE_COMPRESSED
+from sssa.protocol.skill_types import SkillType
+from sssa.sources import Clock
 from validator.attestations.submission import NotTakenError, QueueFullError, submit
 from validator.incoming.server import bears
-from validator.protocol import typed
-from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
-from validator.protocol.skill_types import SkillType
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.store import open_store
 from validator.web.admission import RateLimit
 from validator.web.refusals import RefusedError

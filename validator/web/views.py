@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
+from sssa.protocol.errors import ValidatorError
+from sssa.sources import Clock
 from validator.attestations.publish import Answer, Published, Publisher
 from validator.cancellation import ended, within
 from validator.chain.interface import Chain
 from validator.chain.opening import reading_chain
 from validator.health.client import HealthAnswer, ask_health
 from validator.health.status import Observer, Overview
-from validator.protocol.errors import ValidatorError
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.store import Store, Transaction, open_store
 from validator.store.connections import Handles, ThreadedConnection, connect
 from validator.store.identity import require_chain, require_known_version

@@ -9,6 +9,9 @@ from typing import Final
 
 import structlog
 
+from sssa.protocol.receipt import Anchor, anchor_of
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.cancellation import within
 from validator.chain.interface import (
     Chain,
@@ -19,10 +22,7 @@ from validator.chain.interface import (
     MissingError,
     WeightsResult,
 )
-from validator.protocol.receipt import Anchor, anchor_of
-from validator.protocol.text import printable
 from validator.settings.model import WeightsSettings
-from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
 from validator.telemetry import Event

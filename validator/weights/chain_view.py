@@ -7,12 +7,12 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot, Neuron
+from sssa.sources import Clock
 from validator.cancellation import together, within
 from validator.chain.interface import Chain, Head, SubnetParameters
 from validator.chain.runtime_rules import RULES, SubmissionFacts
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.sources import Clock
 
 READ_S: Final = 120.0  # a read that takes longer has stalled: the chain limits each of its calls
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final, NamedTuple
 
+from sssa.protocol.round import Neuron
+from sssa.sources import Clock
 from validator.cancellation import within
 from validator.chain.interface import Chain, ChainError, SubnetParameters, ValidatorFigures
-from validator.protocol.round import Neuron
-from validator.sources import Clock
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.reports import Reports
 from validator.weights.chain_view import READ_S

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, NamedTuple
 
-from validator.protocol.reasons import Reason
-from validator.protocol.weight_rows import U16_MAX
+from sssa.protocol.reasons import Reason
+from sssa.protocol.weight_rows import U16_MAX
 from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.weights.chain_view import Blocker, ChainView, Slot
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.skill_types import Kind, SkillType, types_of
+from sssa.scoring import CURRENT, version
+from sssa.sources import Clock
+from sssa.state.mechanism_state import State
 from validator.cancellation import within
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.skill_types import Kind, SkillType, types_of
-from validator.scoring import CURRENT, version
-from validator.sources import Clock
-from validator.state.mechanism_state import State
 from validator.store import Store
 from validator.store.errors import StoreAwayError
 from validator.store.repositories.dispatches import RecentAnswers

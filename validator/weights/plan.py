@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.protocol.skill_types import Kind
-from validator.protocol.weight_rows import left_over, shares_of, to_u16
-from validator.scoring import TallyPay
+from sssa.protocol.round import MetagraphSnapshot, Neuron
+from sssa.protocol.skill_types import Kind
+from sssa.protocol.weight_rows import left_over, shares_of, to_u16
+from sssa.scoring import TallyPay
 from validator.settings.model import WeightsSettings
 from validator.store.rows import UnpaidWindow
 from validator.store.vector_inputs import Basis

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import Kind
+from sssa.sources import Clock, SystemClock
 from validator.chain.interface import Chain
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import Kind
 from validator.settings.model import Settings
-from validator.sources import Clock, SystemClock
 from validator.store import Transaction
 from validator.store.identity import require_chain
 from validator.store.rows import DescribedUnpaid

@@ -6,16 +6,16 @@ from typing import Final
 
 import structlog
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import Kind
+from sssa.protocol.text import printable
+from sssa.scoring import UnknownScoringVersionError
+from sssa.sources import Clock, RandomBytes
 from validator.cancellation import within
 from validator.chain.interface import BehindError, Chain, ChainError, Head
-from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import Kind
-from validator.protocol.text import printable
-from validator.scoring import UnknownScoringVersionError
 from validator.settings.model import WeightsSettings
-from validator.sources import Clock, RandomBytes
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.rows import VectorRecord, WeightsRecord

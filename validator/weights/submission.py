@@ -7,10 +7,8 @@ from typing import Any, Final, NamedTuple
 import structlog
 from msgspec import UNSET
 
-from validator.cancellation import complete, within
-from validator.chain.interface import Chain, ChainError, ChainUnreachableError
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import (
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import (
     FateLink,
     FateState,
     Owner,
@@ -20,11 +18,13 @@ from validator.protocol.receipt import (
     line,
     line_digest,
 )
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import Kind
-from validator.protocol.text import printable
-from validator.sources import Clock, RandomBytes
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import Kind
+from sssa.protocol.text import printable
+from sssa.sources import Clock, RandomBytes
+from validator.cancellation import complete, within
+from validator.chain.interface import Chain, ChainError, ChainUnreachableError
 from validator.store import Store, Transaction
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.log import append_link, open_log

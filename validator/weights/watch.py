@@ -12,11 +12,11 @@ from typing import Final, NamedTuple, NoReturn
 
 import structlog
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
-from validator.protocol.times import format_time
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.text import printable
+from sssa.protocol.times import format_time
+from sssa.sources import Clock
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.store.urls import file_next_to_store

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-from validator.protocol.limits import MIB
+from sssa.protocol.limits import MIB
 from validator.workers.interface import (
     EXIT_NO_MEMORY,
     EXIT_OURS,

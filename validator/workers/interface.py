@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.limits import MIB
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.limits import MIB
 
 SECOND_TRY: Final = 4
 _WALL_S: Final = 120.0

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from validator.sources import SystemClock
+from sssa.sources import SystemClock
 from validator.workers.interface import (
     EXIT_NO_MEMORY,
     EXIT_OURS,

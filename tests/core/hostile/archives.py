@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import cache
 
 from hostile.kinds import Case, Made, kind
-from validator.protocol.archives import pack
-from validator.protocol.limits import MAX_TRACES_COMPRESSED, MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import trace_names
+from sssa.protocol.archives import pack
+from sssa.protocol.limits import MAX_TRACES_COMPRESSED, MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import trace_names
 
 _LARGE, _BROKEN = Reason.TRACES_TOO_LARGE, Reason.TRACES_UNDECODABLE
 _LINE = b'{"ts":1}\n'

@@ -7,11 +7,11 @@ import msgspec
 
 from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 from hostile.strings import INJECTIONS, everything, injection
-from validator.protocol import limits
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Dependency, LlmEvidence, Policy, Rule, SandboxManifest, signing_bytes
+from sssa.protocol import limits
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.sssa import Dependency, LlmEvidence, Policy, Rule, SandboxManifest, signing_bytes
 
 _LONG = limits.MAX_STRING
 _MARKS = "\u0301\u0316"  # above and below: normalising sorts them

@@ -12,12 +12,12 @@ from aiohttp import web
 from hostile.documents import unterminated
 from hostile.kinds import Made, kind
 from hostile.strings import everything
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.limits import MAX_CAPABILITIES_BODY, MIB
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
-from validator.protocol.times import format_time
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.limits import MAX_CAPABILITIES_BODY, MIB
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Signature
+from sssa.protocol.times import format_time
 
 _LIMIT = MAX_CAPABILITIES_BODY
 KEPT, REFUSED = "kept", "refused"

@@ -6,9 +6,9 @@ from functools import cache
 import msgspec
 
 from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
-from validator.protocol.answer import answer_limit
-from validator.protocol.limits import MAX_BODY, MIB
-from validator.protocol.reasons import Reason
+from sssa.protocol.answer import answer_limit
+from sssa.protocol.limits import MAX_BODY, MIB
+from sssa.protocol.reasons import Reason
 
 _DEEP = Reason.PARSE_TOO_DEEP
 _TWICE = Reason.PARSE_DUPLICATE_KEY

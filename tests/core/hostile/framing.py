@@ -7,7 +7,7 @@ from aiohttp import web
 
 from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 from hostile.strings import INJECTIONS
-from validator.protocol.reasons import Reason
+from sssa.protocol.reasons import Reason
 
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 _FLOOD = 200_000  # bytes a go; the floods send a hundred of them

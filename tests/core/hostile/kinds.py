@@ -12,13 +12,13 @@ import msgspec
 from aiohttp import web
 from world import answer_to
 
-from validator.protocol.answer import Answer, Dispatch, probe_values
-from validator.protocol.archives import pack
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import is_runtime
-from validator.protocol.sssa import Analysis
-from validator.protocol.traces import read_traces
+from sssa.protocol.answer import Answer, Dispatch, probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import is_runtime
+from sssa.protocol.sssa import Analysis
+from sssa.protocol.traces import read_traces
 
 Channel = Literal["answer", "plan", "service", "capabilities"]
 Made = bytes | web.StreamResponse

@@ -11,11 +11,11 @@ from workflow_builders import plan_document, step
 from hostile.documents import unterminated
 from hostile.kinds import ACCEPTED, SCHEMA, Made, kind
 from hostile.strings import everything, injection
-from validator.protocol.limits import MAX_PARAMS, MAX_PLAN_BODY
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.protocol.workflow_task import WorkflowTask
+from sssa.protocol.limits import MAX_PARAMS, MAX_PLAN_BODY
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from sssa.protocol.workflow_task import WorkflowTask
 
 _PLAN = Reason.PARSE_PLAN
 _STEPS = 10

@@ -16,13 +16,13 @@ from hostile.declarations import Declaration, capabilities
 from hostile.kinds import Case, Kind, Made, is_runtime_primary, of_channel
 from hostile.plans import Planning
 from hostile.services import Serving
-from validator.protocol.answer import Dispatch
-from validator.protocol.limits import MIB
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_plan import WorkflowDispatch
-from validator.protocol.workflow_run import StepOutput, StepRequest, run_id_of
-from validator.protocol.workflow_task import WorkflowTask
+from sssa.protocol.answer import Dispatch
+from sssa.protocol.limits import MIB
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_plan import WorkflowDispatch
+from sssa.protocol.workflow_run import StepOutput, StepRequest, run_id_of
+from sssa.protocol.workflow_task import WorkflowTask
 
 _LITTLE_S = 0.1
 _DEAR, _CHEAP, _HONEST = "dear", "cheap", "honest"

@@ -10,10 +10,10 @@ from workflow_builders import SERVICE, TEXT, signed_answer
 from hostile.documents import unterminated
 from hostile.kinds import Made, kind
 from hostile.strings import everything
-from validator.protocol.limits import MAX_STEP_BODY, MAX_STEP_DATA, MAX_STEP_TEXT, MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_run import StepOutput, StepRequest
+from sssa.protocol.limits import MAX_STEP_BODY, MAX_STEP_DATA, MAX_STEP_TEXT, MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_run import StepOutput, StepRequest
 
 _SCHEMA = Reason.STEP_SCHEMA
 

@@ -12,10 +12,10 @@ import msgspec
 from hostile.archives import encoded
 from hostile.kinds import Case, Made, kind
 from hostile.strings import everything
-from validator.protocol.archives import pack
-from validator.protocol.limits import MAX_TRACES_EXPANDED
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType, is_runtime, trace_names
+from sssa.protocol.archives import pack
+from sssa.protocol.limits import MAX_TRACES_EXPANDED
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType, is_runtime, trace_names
 
 _LARGE, _BROKEN, _HASH = Reason.TRACES_TOO_LARGE, Reason.TRACES_UNDECODABLE, Reason.TRACES_HASH
 _ROOM = MAX_TRACES_EXPANDED - 1_000

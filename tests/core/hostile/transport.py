@@ -6,8 +6,8 @@ import gzip
 from aiohttp import web
 
 from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
-from validator.protocol.limits import MIB
-from validator.protocol.reasons import Reason
+from sssa.protocol.limits import MIB
+from sssa.protocol.reasons import Reason
 
 _MARGIN_S = 1.0
 

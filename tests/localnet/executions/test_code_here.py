@@ -12,12 +12,12 @@ from waiting_world import checks_of, entries, working
 from world import frozen_of, one_round
 
 from localnet.executions.local_engine import local_executions
-from validator.protocol.round import GoalTask
-from validator.protocol.waiting_work import CodeCheck
-from validator.protocol.workflow_run import CodeReport
-from validator.protocol.workflow_task import Reference
+from sssa.protocol.round import GoalTask
+from sssa.protocol.waiting_work import CodeCheck
+from sssa.protocol.workflow_run import CodeReport
+from sssa.protocol.workflow_task import Reference
+from sssa.sources import SystemClock
 from validator.settings.load import load_settings
-from validator.sources import SystemClock
 from validator.store import open_store
 
 pytestmark = pytest.mark.engine

@@ -10,7 +10,7 @@ from world import one_round
 
 from localnet.executions.story import ExecutedMiner, ExecutionStory, execution_story, print_executions, summary, verdict
 from localnet.roster import Kind, Resident
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 from validator.store import Store
 
 PYTHON = SkillType.EXECUTABLE_PYTHON

@@ -8,9 +8,9 @@ from engine_kit import NOTHING, Registry, left_behind
 
 from localnet.executions import local_engine
 from localnet.executions.local_engine import NO_ENGINE, NOT_WANTED, engine_address, local_executions
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import SkillType
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.workflow_run import CodeReport
 from validator.sandbox.code_containers import TRIAL, ContainerCodeSandbox
 from validator.sandbox.engine import Engine
 from validator.sandbox.interface import CodeJob

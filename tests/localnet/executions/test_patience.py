@@ -6,9 +6,9 @@ from waiting_world import RUNS, plain_world
 from world import World, on_virtual_time, tasks_of_all_types
 
 from localnet.executions.local_engine import PatientSource, all_run_again
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
-from validator.protocol.waiting_work import Executed
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.waiting_work import Executed
 from validator.store import Store
 from validator.tasks.source import MemorySource
 

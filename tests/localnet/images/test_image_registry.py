@@ -7,7 +7,7 @@ import pytest
 
 from localnet.images.build import MANIFEST, Blob, Image
 from localnet.images.registry import ImageRegistry
-from validator.protocol.runtime_image import RuntimeImage
+from sssa.protocol.runtime_image import RuntimeImage
 
 
 @pytest.fixture

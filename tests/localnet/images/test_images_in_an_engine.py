@@ -10,8 +10,8 @@ from localnet.images.build import Image, python_image
 from localnet.images.machine import PYTHON
 from localnet.images.registry import ImageRegistry
 from localnet.images.tree import File
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
+from sssa.protocol.reasons import Reason
+from sssa.protocol.runtime_image import RuntimeImage
 from validator.sandbox.interface import Ended, Evidence, SandboxFailure
 
 pytestmark = pytest.mark.engine

@@ -13,12 +13,12 @@ from localnet.images.runtime import ENTRYPOINT, FOLDER, PACKAGES, PROGRAMS, prog
 from localnet.images.tree import File
 from miner.bundles.written import written_bundles
 from miner.tracing import pack_traces, trace_as
-from validator.protocol.answer import probe_values
-from validator.protocol.archives import pack
-from validator.protocol.bundles import read_bundle
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.traces import read_traces
+from sssa.protocol.answer import probe_values
+from sssa.protocol.archives import pack
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.protocol.traces import read_traces
 from validator.sandbox.interface import TRACER, SandboxJob, environment
 
 NONCE = "5eed0123" * 8

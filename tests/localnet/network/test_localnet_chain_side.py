@@ -19,10 +19,10 @@ from localnet.onchain.options import UpOptions
 from localnet.onchain.safety import look_at
 from localnet.onchain.subnet import set_all, subnet_knobs
 from miner.standalone import AnnouncementError
+from sssa.protocol.signatures import Signer
+from sssa.sources import SystemClock
 from validator.chain.interface import ChainUnreachableError, NoSubnetError
 from validator.daemon.exits import Exit
-from validator.protocol.signatures import Signer
-from validator.sources import SystemClock
 
 FINNEY = "2f0555cc76fc2840a25a6ea3b9637146806f1f44b090c175ffde2a7e5ab36c03"
 URL = "ws://127.0.0.1:9944"

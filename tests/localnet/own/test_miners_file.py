@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from localnet.own.miners_file import BEHAVIOURS, Elsewhere, MinersFileError, parse_miners
 from localnet.roster import Resident
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 HOTKEY = "5Ejn58WMSVbzsQCBwHy1tsX1vYem4mpongwiP8D1A6ytmUyv"
 MINE = 'url = "http://127.0.0.1:8091"'

@@ -30,15 +30,15 @@ from miner.goals.goal_files import local_goals
 from miner.server import LocalMiner, declare
 from miner.services.catalogue import SERVICES, ServiceAddress
 from miner.tracing import Tracer
+from sssa.protocol.answer import CanarySpec
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.task import Provenance, Task, Truth, Windows
+from sssa.sources import SystemClock
 from validator.daemon.exits import Exit
-from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.task import Provenance, Task, Truth, Windows
-from validator.sources import SystemClock
 from validator.tasks.packing import write_task
 from validator.tasks.source import SourcedTask
 

@@ -13,15 +13,15 @@ from miner.behaviours import NOTHING
 from miner.goals.goal_files import local_goals
 from miner.requests import open_dispatch
 from miner.services.catalogue import SERVICES, ServiceAddress
-from validator.kinds.assessment.requests import dispatch_bodies
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.round import AssessmentTask
-from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task, Windows
-from validator.sources import VirtualClock
+from sssa.kinds.assessment.requests import dispatch_bodies
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.runtime_image import UNPUBLISHED
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task, Windows
+from sssa.sources import VirtualClock
 from validator.tasks.source import SourcedTask
 
 BUNDLE = pack({"SKILL.md": b"# Hello\n"})

@@ -7,8 +7,8 @@ from localnet.network_tasks import OwnStock
 from localnet.own.own_tasks import OwnTask, OwnTasks, Pace
 from localnet.own.results import Counts, Heard
 from localnet.own.task_advice import advice
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
 
 TASK = OwnTask("a", Path("a"), SkillType.DECLARATIVE, Windows((1, 20), (0, 10)), has_truth=True)
 

@@ -12,9 +12,9 @@ from localnet.own.own_tasks import OwnTask
 from localnet.own.results import Heard, TaskResult, print_own
 from localnet.own.task_separation import task_result, type_results
 from localnet.roster import Resident
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Windows
+from sssa.protocol.reasons import Reason
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Windows
 
 TASK = OwnTask("a/b", Path("b"), SkillType.MCP_SERVER, Windows((60, 600), (20, 150)), has_truth=True)
 UNKNOWN = OwnTask("a/b", Path("b"), SkillType.MCP_SERVER, Windows((60, 600), (20, 150)), has_truth=False)

@@ -9,13 +9,13 @@ from workflow_builders import on_virtual_time
 
 from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Window
+from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan, parse_plan, workflow_bodies
+from sssa.protocol.workflow_run import RunRecord
+from sssa.protocol.workflow_task import WorkflowTask
+from sssa.sources import SystemClock, VirtualClock
 from validator.kinds.workflow.executor import run_plan
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Window
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan, parse_plan, workflow_bodies
-from validator.protocol.workflow_run import RunRecord
-from validator.protocol.workflow_task import WorkflowTask
-from validator.sources import SystemClock, VirtualClock
 
 PLANNER = Signer.from_uri("//Planner")
 NONCE = hashlib.sha256(b"nonce").hexdigest()

@@ -15,10 +15,10 @@ from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS, plan_steps
 from miner.goals.goal_files import local_goals
 from miner.services.catalogue import ACTIONS, BY_NAME, SERVICES, ServiceAddress
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.task import Window
-from validator.protocol.workflow_plan import (
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.task import Window
+from sssa.protocol.workflow_plan import (
     OfferedTool,
     PlanError,
     WorkflowDispatch,
@@ -30,8 +30,8 @@ from validator.protocol.workflow_plan import (
     plan_validity,
     workflow_bodies,
 )
-from validator.protocol.workflow_task import Constraints, WorkflowTask
-from validator.sources import SystemClock
+from sssa.protocol.workflow_task import Constraints, WorkflowTask
+from sssa.sources import SystemClock
 
 PLANNER, SERVICE = Signer.from_uri("//Planner"), Signer.from_uri("//Service")
 NONCE = hashlib.sha256(b"nonce").hexdigest()

@@ -10,7 +10,7 @@ from runner_kit import judged
 from waiting_world import ended, until_checks, working
 from world import on_virtual_time
 
-from validator.protocol.workflow_run import CodeReport
+from sssa.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import CodeJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox
 from validator.store import open_store

@@ -20,17 +20,17 @@ from miner.goals.goal_files import BENCHMARK, local_goals
 from miner.services.actions import FUNCTIONS
 from miner.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
 from miner.services.service_server import StepService
+from sssa.kinds.workflow.explanation import OutputQuality, explain_output
+from sssa.protocol.canonical import digest
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_run import StepOutput
+from sssa.protocol.workflow_task import Reference, WorkflowTask, task_sha256
+from sssa.scoring import measure, read_quality, result_of, score_workflow
+from sssa.sources import SystemClock
 from validator.kinds.workflow.executor import run_plan
-from validator.kinds.workflow.explanation import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient
-from validator.protocol.canonical import digest
-from validator.protocol.reasons import Reason
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
-from validator.scoring import measure, read_quality, result_of, score_workflow
-from validator.sources import SystemClock
 
 VALIDATOR = Signer.from_uri("//Validator")
 GOALS = local_goals(NOWHERE, WINDOWS)

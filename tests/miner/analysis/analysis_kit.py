@@ -7,12 +7,12 @@ from msgspec import json as wire
 
 from miner.analysis import SCANNERS, Analysis, analyse, bundle_of, conclude, scan
 from miner.scanners.semgrep import Semgrep
-from validator.protocol import limits
-from validator.protocol.bundles import evidence_resolves, index_bundle
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Analysis as AnalysisDocument
-from validator.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, check_sssa, parse_evidence_ref
-from validator.protocol.strict_json import decode, require_room
+from sssa.protocol import limits
+from sssa.protocol.bundles import evidence_resolves, index_bundle
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Analysis as AnalysisDocument
+from sssa.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, check_sssa, parse_evidence_ref
+from sssa.protocol.strict_json import decode, require_room
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 SCRIPT = SkillType.EXECUTABLE_SCRIPT

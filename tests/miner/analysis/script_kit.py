@@ -1,7 +1,7 @@
 """Helpers for tests of JavaScript. Harmful sources are assembled here, so that none exists ready to run."""
 
 from miner.analysis import Analysis, analyse
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 
 SERVER = SkillType.MCP_SERVER
 _PARTS = {

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miner.analysis import analyse
-from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.findings import BLOCK_FROM, REVIEW_FROM
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 pytestmark = pytest.mark.attack
 

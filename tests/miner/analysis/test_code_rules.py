@@ -13,7 +13,7 @@ from script_kit import SERVER, assembled
 
 from miner.analysis import Analysis, analyse
 from miner.scanners.engine import EngineError, engine
-from validator.protocol.sssa import Finding
+from sssa.protocol.sssa import Finding
 
 NAMES = {"py": "main.py", "js": "index.js", "ts": "index.ts", "sh": "main.sh"}
 TYPES = {"py": PYTHON, "js": SERVER, "ts": SERVER, "sh": SCRIPT}

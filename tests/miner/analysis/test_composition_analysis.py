@@ -5,7 +5,7 @@ import pytest
 from analysis_kit import TEAM, assert_fits_document
 
 from miner.analysis import analyse
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 
 GOOD = {"name": "reader", "skill_type": "rag_knowledge", "path": "reader"}
 BAD = {"name": "runner", "skill_type": "executable_script", "path": "agents/runner"}

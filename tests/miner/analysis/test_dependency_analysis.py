@@ -2,7 +2,7 @@ import pytest
 from analysis_kit import PYTHON, without_code
 
 from miner.scanners.osv import Pinned, shipped_for
-from validator.protocol.findings import risk_of
+from sssa.protocol.findings import risk_of
 
 
 def ids_of(package: str, version: str) -> set[str]:

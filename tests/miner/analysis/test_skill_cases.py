@@ -6,7 +6,7 @@ import pytest
 from analysis_kit import PROMPT, PYTHON, SCRIPT, SERVER, without_code
 
 from miner.analysis import Analysis, analyse
-from validator.protocol.sssa import Rule
+from sssa.protocol.sssa import Rule
 
 CASES = Path(__file__).parent.parent / "skills"
 BENIGN = "---\nname: a\ndescription: Answers questions.\n---\nRead the files next to this one.\n"

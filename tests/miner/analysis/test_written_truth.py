@@ -12,12 +12,12 @@ from analysis_kit import assert_fits_document
 
 from miner.analysis import analyse
 from miner.bundles.written import WrittenBundle, written_bundles
-from validator.protocol.answer import canary_marker
-from validator.protocol.bundles import evidence_resolves, index_bundle, read_bundle, with_canary
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.protocol.sssa import parse_evidence_ref
-from validator.protocol.task import parse_task
+from sssa.protocol.answer import canary_marker
+from sssa.protocol.bundles import evidence_resolves, index_bundle, read_bundle, with_canary
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from sssa.protocol.sssa import parse_evidence_ref
+from sssa.protocol.task import parse_task
 
 BUNDLES = {bundle.name: bundle for bundle in written_bundles()}
 NONCE = "5a" * 32

@@ -14,10 +14,10 @@ from miner.analysis import analyse
 from miner.bundles.written import WrittenBundle, written_bundles
 from miner.drafts import Known, Packed, draft_document, draft_page, known_of, readable, write_draft
 from miner.scanners.osv import Pinned, shipped_for
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task
+from sssa.protocol.archives import pack
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.task import Task
 from validator.tasks.folder import TODO
 from validator.tasks.layout import completed
 from validator.tasks.source import TaskError

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from miner.services.actions import FUNCTIONS, PASSAGES, ParamsError, shortened
 from miner.services.catalogue import ACTIONS, BY_NAME, SERVICES, Action, Service
 from miner.services.service_server import fault_of
-from validator.protocol.limits import MIB
-from validator.protocol.workflow_run import StepOutput, StepRequest
+from sssa.protocol.limits import MIB
+from sssa.protocol.workflow_run import StepOutput, StepRequest
 
 ROWS: list[dict[str, Any]] = [
     {"region": "north", "amount": 1},

@@ -12,14 +12,14 @@ import pytest
 from bittensor import http_auth
 
 from miner.services.service_server import Fault, LocalServices, StepService, fault_of
+from sssa.protocol.limits import MAX_STEP_TEXT, MIB
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_run import StepOutput, StepRequest
+from sssa.protocol.workflow_task import Tool
+from sssa.sources import SystemClock
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.step import StepReply, judge_answer
-from validator.protocol.limits import MAX_STEP_TEXT, MIB
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_run import StepOutput, StepRequest
-from validator.protocol.workflow_task import Tool
-from validator.sources import SystemClock
 
 VALIDATOR, STRANGER, SERVICE = (Signer.from_uri(uri) for uri in ("//Validator", "//Stranger", "//Service"))
 PATH = "/v1/steps"

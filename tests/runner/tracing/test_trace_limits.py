@@ -15,9 +15,9 @@ from tracer.run import trace, trace_bundle
 from tracing_kit import MCP, NONCE, PROBE, PYTHON, SCRIPT, fields, python_bundle, read, running, script_bundle, traced
 
 from miner.tracing import Tracer
-from validator.protocol.answer import probe_values
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.answer import probe_values
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.skill_types import SkillType
 
 
 async def gone(marker: str) -> bool:

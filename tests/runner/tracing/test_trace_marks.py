@@ -4,11 +4,11 @@ import pytest
 from marked_bundles import LANGUAGES, files_in
 from tracing_kit import fields, manifest, read, traced
 
+from sssa.protocol.bundles import read_bundle
+from sssa.protocol.skill_types import SkillType, is_runtime
+from sssa.protocol.traces import signature_digest
+from sssa.sources import Draws, SeededRandom
 from validator.planting.marks import COMPUTATIONS, plant_mark
-from validator.protocol.bundles import read_bundle
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.traces import signature_digest
-from validator.sources import Draws, SeededRandom
 from validator.tasks.canary import make_canary
 
 SAMPLE = len(COMPUTATIONS)

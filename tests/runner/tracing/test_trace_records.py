@@ -10,9 +10,9 @@ from tracer.places import Folder
 from tracer.records import empty_records, is_record, merge
 
 from miner.tracing import pack_traces, trace_hashes
-from validator.protocol.answer import probe_values
-from validator.protocol.skill_types import SkillType
-from validator.protocol.traces import read_traces
+from sssa.protocol.answer import probe_values
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.traces import read_traces
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 TIMES = st.floats(min_value=0, max_value=1e6, allow_nan=False)

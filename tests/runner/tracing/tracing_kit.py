@@ -9,9 +9,9 @@ from tracer.records import Probes
 from tracer.run import Traced, trace
 
 from miner.tracing import Records, pack_traces
-from validator.protocol.answer import probe_values
-from validator.protocol.skill_types import SkillType
-from validator.protocol.traces import Traces, read_traces
+from sssa.protocol.answer import probe_values
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.traces import Traces, read_traces
 
 # A probe's file is in one folder for the whole machine, and tests look whether theirs is gone.
 NONCE = f"{os.getpid():08x}" + "0" * 56

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from validator.protocol.arithmetic import mean
-from validator.protocol.limits import MAX_FILLED
-from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import (
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.limits import MAX_FILLED
+from sssa.protocol.reasons import Reason, meaning_of
+from sssa.protocol.round import (
     AgreementPair,
     AgreementSample,
     AssessedMember,
@@ -17,9 +17,9 @@ from validator.protocol.round import (
     RoundOutcome,
     TypeHistory,
 )
-from validator.protocol.skill_types import WINDOW_TYPES, SkillType, types_of
-from validator.protocol.sssa import Document
-from validator.scoring import (
+from sssa.protocol.skill_types import WINDOW_TYPES, SkillType, types_of
+from sssa.protocol.sssa import Document
+from sssa.scoring import (
     MinerStanding,
     TypeStanding,
     Version,

@@ -6,13 +6,13 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
+from sssa.protocol.arithmetic import mean
+from sssa.protocol.dispatch_record import DispatchKey
+from sssa.protocol.reasons import Reason, meaning_of
+from sssa.protocol.skill_types import WINDOW_TYPES, SkillType
+from sssa.protocol.sssa import Document
+from sssa.scoring import Version20
 from validator.audit.explain.round_explanation import NothingToExplainError, find_hotkey
-from validator.protocol.arithmetic import mean
-from validator.protocol.dispatch_record import DispatchKey
-from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.skill_types import WINDOW_TYPES, SkillType
-from validator.protocol.sssa import Document
-from validator.scoring import Version20
 from validator.store import Transaction
 from validator.store.repositories.miners import usable_types
 from validator.store.rows import DescribedUnpaid, ScoreRecord

@@ -6,6 +6,18 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from sssa.kinds.registry import kind_of
+from sssa.kinds.task_explanation import TaskExplanation, TaskFacts
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.limits import MAX_ROUND_ID
+from sssa.protocol.reasons import Reason, meaning_of
+from sssa.protocol.round import MinerState, RoundInput, RoundOutcome
+from sssa.protocol.signatures import is_hotkey
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.sssa import Document
+from sssa.protocol.text import count, printable, short
+from sssa.protocol.waiting_work import Execution
+from sssa.scoring import FindingKeys, PlannedTask, UnknownScoringVersionError, Version, version
 from validator.audit.explain.effects import (
     Collusion,
     ReputationChange,
@@ -15,18 +27,6 @@ from validator.audit.explain.effects import (
     explain_reputation,
     explain_windows,
 )
-from validator.kinds.registry import kind_of
-from validator.kinds.task_explanation import TaskExplanation, TaskFacts
-from validator.protocol.errors import ValidatorError
-from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import MinerState, RoundInput, RoundOutcome
-from validator.protocol.signatures import is_hotkey
-from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document
-from validator.protocol.text import count, printable, short
-from validator.protocol.waiting_work import Execution
-from validator.scoring import FindingKeys, PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction
 from validator.store.rows import RoundRecord
 from validator.store.vector_inputs import UNMIXED, Mechanisms

@@ -6,13 +6,13 @@ Prints, and touches nothing else: explanations in, lines out. Called by `validat
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from sssa.cli.rendering import Page
+from sssa.kinds import registry
+from sssa.protocol.round import GroupOutcome
+from sssa.protocol.skill_types import SkillType
+from sssa.scoring import Rules
 from validator.audit.documents import DispatchDocument, TaskDocument
 from validator.cli.kinds import assessment, workflow
-from validator.cli.rendering import Page
-from validator.kinds import registry
-from validator.protocol.round import GroupOutcome
-from validator.protocol.skill_types import SkillType
-from validator.scoring import Rules
 
 
 class KindPage(NamedTuple):

@@ -3,6 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from sssa.cli.output import cell
+from sssa.cli.rendering import LISTED, Page
+from sssa.kinds.assessment.explanation import (
+    AssessmentExplanation,
+    Consensus,
+    FindingLine,
+    KnownFaults,
+    MemberLine,
+    Product,
+    Quality,
+)
+from sssa.protocol.round import GroupOutcome
+from sssa.protocol.text import count, plain, short
+from sssa.scoring import Rules
 from validator.audit.documents import DispatchDocument, TaskDocument
 from validator.cli.kinds.page_parts import (
     PARTS,
@@ -12,20 +26,6 @@ from validator.cli.kinds.page_parts import (
     write_entry,
     write_members,
 )
-from validator.cli.output import cell
-from validator.cli.rendering import LISTED, Page
-from validator.kinds.assessment.explanation import (
-    AssessmentExplanation,
-    Consensus,
-    FindingLine,
-    KnownFaults,
-    MemberLine,
-    Product,
-    Quality,
-)
-from validator.protocol.round import GroupOutcome
-from validator.protocol.text import count, plain, short
-from validator.scoring import Rules
 
 _KEY: Final = 8
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from sssa.cli.output import cell
+from sssa.cli.rendering import Page, cells_of, columns, print_table
+from sssa.kinds.task_explanation import Gates, Selection, TaskExplanation
+from sssa.protocol.reasons import GATE_NAMES, meaning_of
+from sssa.protocol.text import short
+from sssa.scoring import Rules
 from validator.audit.documents import DispatchDocument
-from validator.cli.output import cell
-from validator.cli.rendering import Page, cells_of, columns, print_table
-from validator.kinds.task_explanation import Gates, Selection, TaskExplanation
-from validator.protocol.reasons import GATE_NAMES, meaning_of
-from validator.protocol.text import short
-from validator.scoring import Rules
 
 ROLES: Final = {
     "primary_by_rank": "primary",

@@ -3,18 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from validator.audit.documents import DispatchDocument, TaskDocument
-from validator.cli.kinds.page_parts import (
-    PARTS,
-    print_members,
-    write_beginning,
-    write_check,
-    write_entry,
-    write_members,
-)
-from validator.cli.output import cell
-from validator.cli.rendering import Page
-from validator.kinds.workflow.explanation import (
+from sssa.cli.output import cell
+from sssa.cli.rendering import Page
+from sssa.kinds.workflow.explanation import (
     JudgedLater,
     Measure,
     OutputQuality,
@@ -24,9 +15,18 @@ from validator.kinds.workflow.explanation import (
     WorkflowExplanation,
     Worth,
 )
-from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome
-from validator.scoring import Rules
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import GroupOutcome
+from sssa.scoring import Rules
+from validator.audit.documents import DispatchDocument, TaskDocument
+from validator.cli.kinds.page_parts import (
+    PARTS,
+    print_members,
+    write_beginning,
+    write_check,
+    write_entry,
+    write_members,
+)
 
 _KEY: Final = 16
 

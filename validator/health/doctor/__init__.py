@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.sources import SystemClock
 from validator.chain.wallet import WalletError, load_signer
 from validator.health.doctor import configuration, machine, network_checks, storage, task_checks
 from validator.health.doctor.configuration import refused
 from validator.health.doctor.examination import LIMITS, Check, Examined, Finding, Limits, Site, Status, examine, unknown
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
 from validator.settings.load import SettingsError, load_settings, settings_file
 from validator.settings.model import Settings
-from validator.sources import SystemClock
 from validator.workers.interface import Workers
 
 __all__ = ["CHECKS", "LIMITS", "Check", "Diagnosis", "Examined", "Finding", "Limits", "Status", "diagnose"]

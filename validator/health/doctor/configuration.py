@@ -8,6 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from sssa.files import read_at_most
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
 from validator.chain.wallet import (
     HotkeyEncryptedError,
     HotkeyMissingError,
@@ -17,11 +21,7 @@ from validator.chain.wallet import (
     hotkey_file,
     load_signer,
 )
-from validator.files import read_at_most
 from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, warning
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
 from validator.rounds.prepare import runtime_images_of, schedule_of
 from validator.settings.load import SettingsError, strangers
 from validator.settings.model import Settings, WalletSettings

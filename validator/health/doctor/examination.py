@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.signatures import Signer
+from sssa.protocol.text import printable
+from sssa.sources import Clock
 from validator.cancellation import ended
 from validator.health.catalogue import CATALOGUE
-from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
 from validator.settings.model import Settings
-from validator.sources import Clock
 from validator.workers.interface import Workers
 
 T = TypeVar("T")

@@ -14,6 +14,11 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.limits import MIB
+from sssa.protocol.round import MetagraphSnapshot
+from sssa.protocol.text import printable
+from sssa.scoring import VERSIONS
 from validator import __version__
 from validator.chain.clockwatch import ClockWatch
 from validator.health.catalogue import CONDITIONS
@@ -31,14 +36,9 @@ from validator.health.doctor.examination import (
     warning,
 )
 from validator.health.doctor.network_checks import seen_subnet
-from validator.protocol.errors import ValidatorError
-from validator.protocol.limits import MIB
-from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.text import printable
 from validator.rounds.prepare import schedule_of
 from validator.rounds.readiness import round_checks, spool_folder
 from validator.sandbox.engine import Engine, EngineAwayError, EngineError, lacks
-from validator.scoring import VERSIONS
 from validator.settings.model import HealthSettings
 from validator.store.connections import LOCK_CLASS, LOCK_WRITE, make_engine
 from validator.store.errors import StoreError

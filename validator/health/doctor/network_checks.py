@@ -8,6 +8,9 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.exc import DBAPIError
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon, MetagraphSnapshot
+from sssa.protocol.signatures import Signer
 from validator.cancellation import within
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
 from validator.chain.interface import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
@@ -30,9 +33,6 @@ from validator.health.doctor.examination import (
 from validator.health.rounds import counted
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import Declaration, Refused, ask_declaration
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon, MetagraphSnapshot
-from validator.protocol.signatures import Signer
 from validator.rounds.readiness import clock_fault
 from validator.store import open_store
 from validator.store.errors import StoreError

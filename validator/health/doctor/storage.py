@@ -15,6 +15,9 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from sssa.protocol.reasons import Reason
+from sssa.protocol.text import printable
+from sssa.protocol.times import format_time
 from validator.chain.interface import ChainError
 from validator.chain.opening import simulator
 from validator.chain.probe import NoNodeError, Rpc
@@ -33,9 +36,6 @@ from validator.health.doctor.examination import (
 )
 from validator.health.doctor.network_checks import nodes, simulated, simulation
 from validator.health.status import disk_of
-from validator.protocol.reasons import Reason
-from validator.protocol.text import printable
-from validator.protocol.times import format_time
 from validator.store import Transaction, open_store, schema_state
 from validator.store.connections import MAKE_WRITABLE, make_engine, writing
 from validator.store.engine import ROOM

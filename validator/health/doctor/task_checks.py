@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sssa.protocol.signatures import Signer
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.protocol.strict_json import JsonError
+from sssa.protocol.task import parse_task
+from sssa.protocol.text import printable
+from sssa.protocol.times import format_time
 from validator.cancellation import together
 from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, unknown, warning
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.strict_json import JsonError
-from validator.protocol.task import parse_task
-from validator.protocol.text import printable
-from validator.protocol.times import format_time
 from validator.tasks.folder import TASK_NAME, find_tasks, label, read_document, read_task, seeded_digests
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource

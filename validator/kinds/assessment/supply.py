@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import structlog
 from msgspec import structs
 
+from sssa.protocol.archives import ArchiveError
+from sssa.protocol.bundles import index_bundle, read_bundle, with_canary
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.draws import NONCE_BYTES, canary_types, task_id
+from sssa.protocol.round import AssessmentTask
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.scoring import Rules
+from sssa.sources import Draws, RandomBytes
 from validator.kinds.services import PackedTask
-from validator.protocol.archives import ArchiveError
-from validator.protocol.bundles import index_bundle, read_bundle, with_canary
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.draws import NONCE_BYTES, canary_types, task_id
-from validator.protocol.round import AssessmentTask
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.scoring import Rules
-from validator.sources import Draws, RandomBytes
 from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSource, TaskSourceError
 from validator.tasks.task_maker import CanaryMaker
 

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from sssa.kinds.judging import Expected
+from sssa.kinds.workflow.gates import AcceptedPlan
+from sssa.protocol.canonical import digest
+from sssa.protocol.reasons import Reason
+from sssa.protocol.results import WorkflowSubmission
+from sssa.protocol.round import GoalTask
+from sssa.protocol.workflow_plan import PlanNode, WorkflowPlan, ancestors
+from sssa.protocol.workflow_run import RunRecord, run_id_of
+from sssa.protocol.workflow_task import Tool, WorkflowTask
+from sssa.scoring import Version, ceiling_of, measure, read_quality, result_of, version
+from sssa.sources import Clock
 from validator.cancellation import within
-from validator.kinds.judging import Expected
-from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.step import Budget, RunContext, Step, StepClient
 from validator.outgoing.stalls import OwnClock, StallsSince, no_stalls
-from validator.protocol.canonical import digest
-from validator.protocol.reasons import Reason
-from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import GoalTask
-from validator.protocol.workflow_plan import PlanNode, WorkflowPlan, ancestors
-from validator.protocol.workflow_run import RunRecord, run_id_of
-from validator.protocol.workflow_task import Tool, WorkflowTask
-from validator.scoring import Version, ceiling_of, measure, read_quality, result_of, version
-from validator.sources import Clock
 from validator.telemetry import Event
 from validator.workers.interface import Here, Workers
 

@@ -6,18 +6,18 @@ from typing import Final
 
 from yarl import URL
 
+from sssa.protocol.limits import MAX_STEP_BODY
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import Axon
+from sssa.protocol.signatures import Signer
+from sssa.protocol.workflow_task import Tool
+from sssa.sources import system_ns
 from validator.kinds.workflow.step import StepReply
 from validator.outgoing.addresses import AddressRefusedError, CheckedResolver, axon_address
 from validator.outgoing.calls import Call, Reply
 from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.outgoing.stalls import StalledError, StallsSince, long_stall, no_stalls
 from validator.outgoing.wire import is_literal
-from validator.protocol.limits import MAX_STEP_BODY
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
-from validator.protocol.signatures import Signer
-from validator.protocol.workflow_task import Tool
-from validator.sources import system_ns
 
 _THREADS: Final = 4
 _PATH: Final = "/v1/steps"

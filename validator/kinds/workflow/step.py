@@ -8,20 +8,20 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
+from sssa.protocol import arithmetic
+from sssa.protocol.canonical import canonical_bytes, digest, sha256_hex
+from sssa.protocol.errors import ValidatorError
+from sssa.protocol.limits import MAX_RESOLVED_PARAMS
+from sssa.protocol.reasons import Reason
+from sssa.protocol.signatures import verify_document
+from sssa.protocol.strict_json import JsonError
+from sssa.protocol.text import printable
+from sssa.protocol.workflow_plan import REFERENCE, PlanNode
+from sssa.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
+from sssa.protocol.workflow_task import Tool
+from sssa.scoring import Version
 from validator.cancellation import within
 from validator.outgoing.stalls import OwnClock, StallsSince
-from validator.protocol import arithmetic
-from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
-from validator.protocol.errors import ValidatorError
-from validator.protocol.limits import MAX_RESOLVED_PARAMS
-from validator.protocol.reasons import Reason
-from validator.protocol.signatures import verify_document
-from validator.protocol.strict_json import JsonError
-from validator.protocol.text import printable
-from validator.protocol.workflow_plan import REFERENCE, PlanNode
-from validator.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
-from validator.protocol.workflow_task import Tool
-from validator.scoring import Version
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 

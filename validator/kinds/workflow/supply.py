@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
+from sssa.protocol.draws import NONCE_BYTES, task_id
+from sssa.protocol.round import GoalTask
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.workflow_plan import goal_sha256
+from sssa.protocol.workflow_task import WorkflowTask, task_sha256
+from sssa.scoring import Rules
+from sssa.sources import RandomBytes
 from validator.kinds.services import PackedTask
-from validator.protocol.draws import NONCE_BYTES, task_id
-from validator.protocol.round import GoalTask
-from validator.protocol.skill_types import SkillType
-from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_task import WorkflowTask, task_sha256
-from validator.scoring import Rules
-from validator.sources import RandomBytes
 from validator.tasks.goals import GoalSource
 from validator.tasks.source import Order
 

@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
 
+from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
+from sssa.sources import Draws
 from validator.planting.code.javascript import Script
 from validator.planting.code.python import Module
 from validator.planting.code.shell import Commands
@@ -14,8 +16,6 @@ from validator.planting.code.source import GUARD, STEP, Block, Code, Put, Source
 from validator.planting.lexicon import Lists, Scope
 from validator.planting.planting import Files, Placed, Plant
 from validator.planting.templates import Form, Template, render
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import Draws
 
 CODE_TYPES: Final = frozenset(set(ASSESSED_TYPES) - {SkillType.DECLARATIVE, SkillType.RAG_KNOWLEDGE})
 READERS: Final[Mapping[str, Callable[[Source], Code | None]]] = {

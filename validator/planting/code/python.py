@@ -6,8 +6,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final, Self
 
+from sssa.protocol.text import quietly
 from validator.planting.code.source import STEP, Block, Code, Put, Source, Style, space_of
-from validator.protocol.text import quietly
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

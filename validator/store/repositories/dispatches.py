@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from validator.protocol.dispatch_record import (
+from sssa.protocol.dispatch_record import (
     Arrival,
     Dispatch,
     DispatchKey,
@@ -31,7 +31,7 @@ from validator.protocol.dispatch_record import (
     PlannedDispatch,
     ScoredDispatch,
 )
-from validator.protocol.reasons import OURS, Reason
+from sssa.protocol.reasons import OURS, Reason
 from validator.store.codec import unpack
 from validator.store.errors import MismatchError, WrongStateError
 from validator.store.record import NarrowRow, judged_facts, packed_documents

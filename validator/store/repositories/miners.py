@@ -9,13 +9,13 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Row, Select, and_, func, select, update
 
-from validator.protocol import typed
-from validator.protocol.capabilities import Capabilities
-from validator.protocol.limits import CLOCK_TOLERANCE_S
-from validator.protocol.reasons import meaning_of
-from validator.protocol.round import MAX_ACTS, ClearedFlag, FlagsCleared, MetagraphSnapshot
-from validator.protocol.skill_types import SkillType
-from validator.protocol.times import format_time
+from sssa.protocol import typed
+from sssa.protocol.capabilities import Capabilities
+from sssa.protocol.limits import CLOCK_TOLERANCE_S
+from sssa.protocol.reasons import meaning_of
+from sssa.protocol.round import MAX_ACTS, ClearedFlag, FlagsCleared, MetagraphSnapshot
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.times import format_time
 from validator.store.errors import EmptyReasonError
 from validator.store.repositories.records import Records
 from validator.store.repositories.repository import ROUND, Repository

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import delete, func, or_, select, tuple_, update
 
-from validator.protocol.waiting_work import EXECUTIONS
+from sssa.protocol.waiting_work import EXECUTIONS
 from validator.store.repositories.repository import Repository
 from validator.store.rows import Drain, Pruned, StoreChain
 from validator.store.tables import answers, bundles, drains, rounds, store_chain, tasks, waiting_work

@@ -5,9 +5,9 @@ from typing import Any, Final, Literal
 import msgspec
 from sqlalchemy import Row, Select, bindparam, select, update
 
-from validator.protocol import typed
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.receipt import Receipt
+from sssa.protocol import typed
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.receipt import Receipt
 from validator.store.codec import pack, unpack
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.repositories.repository import Repository

@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 from sqlalchemy import Select, and_, bindparam, select
 
-from validator.protocol import typed
-from validator.protocol.dispatch_record import RUN, Dispatch
-from validator.protocol.results import (
+from sssa.protocol import typed
+from sssa.protocol.dispatch_record import RUN, Dispatch
+from sssa.protocol.results import (
     Judgement,
     Packed,
     Passed,
@@ -20,8 +20,8 @@ from validator.protocol.results import (
     VoidDispatch,
     VoidTask,
 )
-from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
-from validator.protocol.text import printable
+from sssa.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
+from sssa.protocol.text import printable
 from validator.store.codec import unpack
 from validator.store.errors import DamagedError
 from validator.store.record import Group, Head, Items, group_of, head_of

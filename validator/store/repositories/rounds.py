@@ -10,12 +10,12 @@ import msgspec
 from msgspec import structs
 from sqlalchemy import Row, select, text, update
 
-from validator.protocol import typed
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.dispatch_record import planned_dispatches
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
-from validator.protocol.sssa import Document
+from sssa.protocol import typed
+from sssa.protocol.canonical import canonical_bytes, sha256_hex
+from sssa.protocol.dispatch_record import planned_dispatches
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from sssa.protocol.sssa import Document
 from validator.store.codec import canonical, pack, unpack
 from validator.store.errors import (
     AlreadyOpenedError,

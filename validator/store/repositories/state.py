@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 from sqlalchemy import delete, func, select
 
-from validator.protocol.round import RoundInput
-from validator.protocol.text import printable
-from validator.state.mechanism_state import (
+from sssa.protocol.round import RoundInput
+from sssa.protocol.text import printable
+from sssa.state.mechanism_state import (
     FROZEN_ROUNDS,
     LATE_ROUNDS,
     Delta,
@@ -21,7 +21,7 @@ from validator.state.mechanism_state import (
     Shared,
     State,
 )
-from validator.state.round_end import Ended, mark_unknown_plan, record_vector
+from sssa.state.round_end import Ended, mark_unknown_plan, record_vector
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
 from validator.store.repositories.repository import Repository

@@ -8,10 +8,10 @@ from typing import Final
 
 from sqlalchemy import and_, case, func, or_, select, update
 
-from validator.protocol import typed
-from validator.protocol.canonical import sha256_hex
-from validator.protocol.round import RoundPlan
-from validator.protocol.skill_types import SkillType
+from sssa.protocol import typed
+from sssa.protocol.canonical import sha256_hex
+from sssa.protocol.round import RoundPlan
+from sssa.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.repositories.records import Records
 from validator.store.repositories.repository import ROUND, Repository

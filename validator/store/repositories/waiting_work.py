@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Final, Generic, Literal
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, update
 
-from validator.protocol.dispatch_record import DispatchKey
-from validator.protocol.execution import WorkState
-from validator.protocol.reasons import Reason
-from validator.protocol.round import ExecutionResult, FilledQuality, RoundInput, RoundOutcome, RoundPlan
-from validator.protocol.skill_types import SkillType
-from validator.protocol.waiting_work import (
+from sssa.protocol.dispatch_record import DispatchKey
+from sssa.protocol.execution import WorkState
+from sssa.protocol.reasons import Reason
+from sssa.protocol.round import ExecutionResult, FilledQuality, RoundInput, RoundOutcome, RoundPlan
+from sssa.protocol.skill_types import SkillType
+from sssa.protocol.waiting_work import (
     CODE,
     EXECUTIONS,
     CodeCheck,
@@ -24,7 +24,7 @@ from validator.protocol.waiting_work import (
     W,
     WorkKind,
 )
-from validator.scoring import deferred_runs, executed_tasks
+from sssa.scoring import deferred_runs, executed_tasks
 from validator.store.errors import MismatchError
 from validator.store.repositories.repository import ROUND, Repository
 from validator.store.tables import waiting_work

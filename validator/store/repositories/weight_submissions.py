@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, inspect, or_, select, update
 
-from validator.protocol.reasons import Reason
-from validator.protocol.receipt import WeightsLink
+from sssa.protocol.reasons import Reason
+from sssa.protocol.receipt import WeightsLink
 from validator.store.codec import pack, unpack
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, WrongStateError
 from validator.store.repositories.repository import Repository

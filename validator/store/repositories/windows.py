@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Subquery, and_, func, literal, or_, select, true, union_all, update
 
-from validator.protocol.dispatch_record import DispatchKey
-from validator.protocol.round import ExecutionResult
-from validator.protocol.skill_types import SkillType
+from sssa.protocol.dispatch_record import DispatchKey
+from sssa.protocol.round import ExecutionResult
+from sssa.protocol.skill_types import SkillType
 from validator.store.errors import MismatchError
 from validator.store.repositories.repository import ROUND, Repository
 from validator.store.rows import WindowEntry
