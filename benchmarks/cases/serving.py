@@ -28,10 +28,10 @@ from samples.commands import PROGRAM, PYTHON
 from samples.played_rounds import played
 from samples.whole_rounds import whole_rounds
 
+from publisher.web.admission import Viewer
+from publisher.web.screens import SCREENS, page
 from validator.audit.documents import RoundDocument, TaskDocument, round_document
 from validator.store import open_store
-from validator.web.admission import Viewer
-from validator.web.screens import SCREENS, page
 
 _READS: Final = 4_000
 _CONNECTIONS: Final = 4

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from world import VALIDATOR, Script, World, few_tasks, honest, one_round
 
+from publisher.keys import newest_statement, statement_for
+from publisher.publish import Answer, Published, Publisher
 from sssa.attestation.dsse import PublishingKey
 from sssa.protocol.receipt import Revocation
 from sssa.sources import SeededRandom
-from validator.attestations.keys import newest_statement, statement_for
-from validator.attestations.publish import Answer, Published, Publisher
 from validator.kinds.assessment.supply import Bundles
 from validator.store import Store, Transaction, open_store
 from validator.store.log import append_link

@@ -14,6 +14,9 @@ import structlog
 from explained import HOTKEYS, assorted
 from world import VALIDATOR
 
+from publisher.web.admission import Admission
+from publisher.web.server import BOUNDS, web_app
+from publisher.web.views import Views
 from sssa.sources import Clock, SystemClock
 from validator.chain.subnet import save_state
 from validator.incoming.server import BoundedServer
@@ -21,9 +24,6 @@ from validator.settings.load import load_settings
 from validator.settings.model import HealthSettings, Settings, WebSettings
 from validator.store import open_store
 from validator.store.repositories.weight_submissions import PlannedWeights
-from validator.web.admission import Admission
-from validator.web.server import BOUNDS, web_app
-from validator.web.views import Views
 
 TOKEN: Final = "an-operator-s-token"
 OPERATOR: Final = {"Authorization": f"Bearer {TOKEN}"}

@@ -99,7 +99,7 @@ def stranger(tmp_path: Path) -> Iterator[Stranger]:
 
 
 def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
-    """All commands of the page in order, but npm's verifier: tests/attestations runs it where npm is installed."""
+    """All commands of the page in order, but npm's verifier, which a test of attestations runs."""
     output_of = [one.argv for one in commands() if one.page == PAGE]
     lines = [" ".join(f'"{word}"' if " " in word else word for word in words) for words in output_of]
     assert len(lines) >= 8

@@ -64,7 +64,7 @@ SKIPPED = (
     Skip(
         r"docs/api\.md",
         r"(validator (serve|wallet link)|curl) .*",
-        "it serves until it is stopped; tests/web serves and signs links",
+        "it serves until it is stopped; tests/publisher/web serves and signs links",
     ),
     Skip(r".*", r".*python -m code_runner .*", "a solution of somebody's; tests/runner runs it"),
 )

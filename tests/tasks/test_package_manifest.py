@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from validator.attestations.packages import purl_of
+from publisher.packages import purl_of
 from validator.tasks.folder import read_task
 from validator.tasks.package_manifest import Packages, read_packages
 from validator.tasks.package_packing import Rebuilt, pack_path, rebuild

@@ -6,6 +6,10 @@ from typing import Final
 
 import structlog
 
+from publisher.web.admission import Admission
+from publisher.web.operator_token import operator_token, token_file_of
+from publisher.web.server import BOUNDS, web_app
+from publisher.web.views import Views
 from sssa.protocol.errors import ValidatorError
 from sssa.sources import SystemClock, SystemRandom
 from validator import __version__
@@ -15,10 +19,6 @@ from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.incoming.server import BoundedServer
 from validator.settings.model import Settings
 from validator.telemetry import Event, configure_logging
-from validator.web.admission import Admission
-from validator.web.operator_token import operator_token, token_file_of
-from validator.web.server import BOUNDS, web_app
-from validator.web.views import Views
 
 _NICE: Final = 10
 

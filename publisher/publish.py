@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
+from publisher.keys import PublishingKeyError, key_file_of, load_key, newest_statement
+from publisher.packages import purls_of
 from sssa.attestation.dsse import PublishingKey
 from sssa.attestation.statement import (
     Agreement,
@@ -35,8 +37,6 @@ from sssa.protocol.times import format_time, parse_time
 from sssa.scoring import Claims, FindingKeys, Version, compare_answers, version
 from sssa.sources import Clock
 from validator import __version__
-from validator.attestations.keys import PublishingKeyError, key_file_of, load_key, newest_statement
-from validator.attestations.packages import purls_of
 from validator.settings.model import Settings
 from validator.store import Transaction
 from validator.store.repositories.receipts import receipt_of

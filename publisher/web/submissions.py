@@ -8,16 +8,16 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from publisher.submission import NotTakenError, QueueFullError, submit
+from publisher.web.admission import RateLimit
+from publisher.web.refusals import RefusedError
 from sssa.protocol import typed
 from sssa.protocol.limits import MAX_BUNDLE_COMPRESSED
 from sssa.protocol.skill_types import SkillType
 from sssa.sources import Clock
-from validator.attestations.submission import NotTakenError, QueueFullError, submit
 from validator.incoming.server import bears
 from validator.settings.model import Settings
 from validator.store import open_store
-from validator.web.admission import RateLimit
-from validator.web.refusals import RefusedError
 
 PATH: Final = "/skills"
 _PER_S: Final = 1 / 60

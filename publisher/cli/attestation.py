@@ -31,7 +31,7 @@ from sssa.sources import SystemClock, SystemRandom
 from validator.cli.session import ask_store, settings_of, use_store
 
 if TYPE_CHECKING:
-    from validator.attestations.publish import Answer
+    from publisher.publish import Answer
     from validator.settings.model import Settings
     from validator.store import Store, Transaction
 
@@ -140,7 +140,7 @@ def key(
 
     Exit 1: there is none, or it signs nothing now.
     """
-    from validator.attestations.keys import (  # noqa: PLC0415 - commands without a store load nothing of it
+    from publisher.keys import (  # noqa: PLC0415 - commands without a store load nothing of it
         key_file_of,
         new_key,
         newest_statement,
@@ -192,7 +192,7 @@ def _signing(settings: "Settings", work: Callable[["Transaction", Signer], Await
 
 def _published(config: Path | None, what: str) -> bytes:
     """Return the document about a bundle, or of the first bundle of a package that has one (typer.Exit: none has)."""
-    from validator.attestations.publish import Published, Publisher  # noqa: PLC0415 - see above
+    from publisher.publish import Published, Publisher  # noqa: PLC0415 - see above
 
     settings = settings_of(config)
     publisher = Publisher.of(settings, SystemClock())

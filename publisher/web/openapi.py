@@ -6,10 +6,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from publisher.web.api import PREFIX, Route
+from publisher.web.refusals import Problem
+from publisher.web.submissions import PATH, SkillParameters, SubmittedDocument, operation
 from validator import __version__
-from validator.web.api import PREFIX, Route
-from validator.web.refusals import Problem
-from validator.web.submissions import PATH, SkillParameters, SubmittedDocument, operation
 
 _REF: Final = "#/components/schemas/{name}"
 _PROBLEMS: Final[Mapping[str, str]] = {

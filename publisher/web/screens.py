@@ -10,14 +10,14 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from publisher.web.admission import NONCE_S, Admission, Viewer
+from publisher.web.api import ROUTES, Route
 from sssa.protocol.errors import ValidatorError
 from sssa.protocol.signatures import is_hotkey
 from sssa.protocol.text import printable, short
 from sssa.protocol.times import format_time
 from validator.audit.documents import DispatchDocument, RoundDocument, TaskDocument
 from validator.health.status import OnChain
-from validator.web.admission import NONCE_S, Admission, Viewer
-from validator.web.api import ROUTES, Route
 from validator.weights.preview import PlanView
 
 Ask = Callable[..., Awaitable[Any]]
@@ -44,7 +44,7 @@ def _shown(value: Any) -> Any:
 
 
 PAGES: Final = Environment(
-    loader=PackageLoader("validator.web"),
+    loader=PackageLoader("publisher.web"),
     autoescape=True,
     undefined=StrictUndefined,
     finalize=_shown,
@@ -53,7 +53,7 @@ PAGES: Final = Environment(
     auto_reload=False,
 )
 PAGES.filters["short"] = short
-STYLE: Final = files("validator.web").joinpath("style.css").read_bytes()
+STYLE: Final = files("publisher.web").joinpath("style.css").read_bytes()
 
 
 class Screen(NamedTuple):

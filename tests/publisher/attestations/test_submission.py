@@ -13,6 +13,8 @@ from audit_file import export, fault_of, verified
 from builders import FILES
 from world import Script, World, answer_to, few_tasks, frozen_of, garbage, honest, one_round
 
+from publisher.publish import Published, Refused
+from publisher.submission import NotTakenError, QueueFullError, submit
 from sssa.attestation.verify import parse_handed, verify_attestation
 from sssa.protocol.answer import Dispatch
 from sssa.protocol.archives import pack
@@ -27,8 +29,6 @@ from sssa.protocol.task import Task, Truth
 from sssa.scoring import Schedule, executed_tasks
 from sssa.sources import SeededRandom
 from sssa.state.mechanism_state import State
-from validator.attestations.publish import Published, Refused
-from validator.attestations.submission import NotTakenError, QueueFullError, submit
 from validator.audit.replay import replay_round
 from validator.kinds.assessment.supply import Bundles
 from validator.miners.scripted import ScriptedReply

@@ -6,10 +6,13 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from publisher.publish import Answer, Published, Refused, Revoked
+from publisher.web.admission import Viewer
+from publisher.web.refusals import GoneError, NotFoundError
+from publisher.web.views import Views
 from sssa.protocol.limits import MAX_ROUND_ID
 from sssa.protocol.round import ReputationKind
 from sssa.protocol.skill_types import SkillType
-from validator.attestations.publish import Answer, Published, Refused, Revoked
 from validator.audit.documents import (
     ExplanationDocument,
     RoundDocument,
@@ -23,9 +26,6 @@ from validator.audit.views import MinerView, WeightsView, latest_weights, miner_
 from validator.health.client import HealthAnswer
 from validator.health.status import Overview
 from validator.store.rows import RoundRecord, WeightsRecord
-from validator.web.admission import Viewer
-from validator.web.refusals import GoneError, NotFoundError
-from validator.web.views import Views
 from validator.weights.preview import PlanView
 
 PREFIX: Final = "/api/v1"

@@ -1,6 +1,6 @@
 """Every screen in a real Chromium: no script runs, no outside request, axe finds nothing serious, screenshots.
 
-`pytest -m pages tests/web` installs what this needs; PAGES_PICTURES=1 writes docs/pictures/page-*.png again.
+`pytest -m pages tests/publisher/web` installs what this needs; PAGES_PICTURES=1 writes docs/pictures/page-*.png again.
 """
 
 import os
@@ -13,14 +13,14 @@ import pytest
 from explained import ASSORTED_ROUNDS, HOTKEYS
 from web_kit import EVIL, TOKEN, played, served
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="pytest -m pages tests/web installs playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason="pytest -m pages tests/publisher/web installs playwright")
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.pages,
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)"),
 ]
 LAST = ASSORTED_ROUNDS - 1
-PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+PICTURES = Path(__file__).parents[3] / "docs" / "pictures"
 SCREENS = {
     "now": "/",
     "rounds": "/rounds",

@@ -22,9 +22,9 @@ def serve(
     """
     signals = Signals()
     signals.listen()
+    from publisher.serving import run_serve  # noqa: PLC0415 - signals first
+    from publisher.web.operator_token import operator_token  # noqa: PLC0415 - signals first
     from validator.cli.session import settings_of  # noqa: PLC0415 - signals first
-    from validator.daemon.serving import run_serve  # noqa: PLC0415 - signals first
-    from validator.web.operator_token import operator_token  # noqa: PLC0415 - signals first
 
     settings = settings_of(config)
     if show_token:

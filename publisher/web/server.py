@@ -10,16 +10,16 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from sqlalchemy.exc import DBAPIError
 
+from publisher.web.admission import ANYBODY, Admission, Viewer
+from publisher.web.api import PREFIX, ROUTES, Query, Route
+from publisher.web.openapi import openapi
+from publisher.web.refusals import RefusedError, problem, refusal
+from publisher.web.screens import SCREENS, STYLE, Screen, SignIn, html, page, route_of
+from publisher.web.submissions import PATH, Submissions
+from publisher.web.views import Views
 from sssa.protocol import typed
 from sssa.protocol.errors import ValidatorError
 from validator.incoming.server import Bounds, trusted
-from validator.web.admission import ANYBODY, Admission, Viewer
-from validator.web.api import PREFIX, ROUTES, Query, Route
-from validator.web.openapi import openapi
-from validator.web.refusals import RefusedError, problem, refusal
-from validator.web.screens import SCREENS, STYLE, Screen, SignIn, html, page, route_of
-from validator.web.submissions import PATH, Submissions
-from validator.web.views import Views
 
 BOUNDS: Final = Bounds(connections=512, header_s=60.0, request_s=30.0)
 VIEWER: Final = web.RequestKey("viewer", Viewer)

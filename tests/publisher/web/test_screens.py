@@ -14,13 +14,13 @@ from explained import ASSORTED_ROUNDS, HOTKEYS
 from markupsafe import escape
 from web_kit import EVIL, OPERATOR, TOKEN, played, reported, served
 
+from publisher.web.admission import Viewer
+from publisher.web.screens import SCREENS, page, waterfall
 from sssa.protocol.signatures import Signer, sign_in_text
 from validator.audit.documents import explanation_document
 from validator.audit.explain.round_explanation import explain_round
 from validator.settings.model import Settings
 from validator.store import open_store
-from validator.web.admission import Viewer
-from validator.web.screens import SCREENS, page, waterfall
 
 LAST = ASSORTED_ROUNDS - 1
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'\x1b[31m\u202e"

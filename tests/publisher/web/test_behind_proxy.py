@@ -15,9 +15,9 @@ from cli_store import PROGRAM, called, environment
 from explained import HOTKEYS
 from web_kit import played
 
+from publisher.web.api import PREFIX, ROUTES
+from publisher.web.screens import SCREENS
 from validator.settings.load import load_settings
-from validator.web.api import PREFIX, ROUTES
-from validator.web.screens import SCREENS
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (apt-get install nginx-light)")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
+from publisher.publish import Answer, Published, Publisher
 from sssa.protocol.errors import ValidatorError
 from sssa.sources import Clock
-from validator.attestations.publish import Answer, Published, Publisher
 from validator.cancellation import ended, within
 from validator.chain.interface import Chain
 from validator.chain.opening import reading_chain

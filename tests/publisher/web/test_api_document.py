@@ -9,7 +9,7 @@ from explained import ASSORTED_ROUNDS, HOTKEYS
 from hypothesis import HealthCheck, Phase, given, settings
 from web_kit import TOKEN, played, served
 
-schemathesis = pytest.importorskip("schemathesis", reason="pytest -m pages tests/web installs schemathesis")
+schemathesis = pytest.importorskip("schemathesis", reason="pytest -m pages tests/publisher/web installs schemathesis")
 
 pytestmark = pytest.mark.pages
 AS_OPERATOR = {"Authorization": f"Bearer {TOKEN}"}

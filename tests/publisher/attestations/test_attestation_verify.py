@@ -13,6 +13,7 @@ from attested import BUNDLE, SEED, document_in
 from msgspec import UNSET
 from world import VALIDATOR
 
+from publisher.keys import statement_for
 from sssa.attestation.dsse import MAX_PAYLOAD, PublishingKey
 from sssa.attestation.verify import (
     AttestationError,
@@ -30,7 +31,6 @@ from sssa.protocol.canonical import canonical_bytes
 from sssa.protocol.errors import ValidatorError
 from sssa.protocol.receipt import KeyStatement, Receipt, Revocation, line
 from sssa.protocol.signatures import Signer
-from validator.attestations.keys import statement_for
 
 KEY = PublishingKey.of_seed(SEED)
 OTHER_KEY = PublishingKey.of_seed(bytes(32))

@@ -14,15 +14,15 @@ from cli_store import answered
 from explained import ASSORTED_ROUNDS, FAULTS, HOTKEYS
 from web_kit import OPERATOR, TOKEN, played, served
 
+from publisher.web.admission import Admission, RateLimit
+from publisher.web.api import ROUTES
+from publisher.web.views import Views
 from sssa.protocol.signatures import Signer, sign_in_text
 from sssa.sources import SystemClock, VirtualClock
 from validator.audit.documents import explanation_document, for_the_miner
 from validator.audit.explain.round_explanation import explain_round
 from validator.settings.model import Settings, WebSettings
 from validator.store import open_store
-from validator.web.admission import Admission, RateLimit
-from validator.web.api import ROUTES
-from validator.web.views import Views
 
 LAST = ASSORTED_ROUNDS - 1
 

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from sqlalchemy import update
 from world import VALIDATOR, answer_to, few_tasks, miner_signer, one_round, prepared
 
+from publisher.publish import Answer, Published, Publisher, Refused, Revoked
 from sssa.attestation.dsse import PublishingKey
 from sssa.attestation.verify import Verified, parse_handed, verify_attestation
 from sssa.log.verify import verify_file
@@ -20,7 +21,6 @@ from sssa.protocol.receipt import Receipt, Revocation, line_digest
 from sssa.protocol.signatures import Signer
 from sssa.protocol.sssa import Finding
 from sssa.protocol.task import KnownFinding, Truth
-from validator.attestations.publish import Answer, Published, Publisher, Refused, Revoked
 from validator.miners.scripted import ScriptedReply
 from validator.store import Store, open_store
 from validator.store.tables import tasks

@@ -15,10 +15,10 @@ from cli_store import called
 from test_attestation_commands import POLICY, Api, api  # noqa: F401 - a fixture
 from world import VALIDATOR, one_round
 
+from publisher.submission import NotTakenError, submit
 from sssa.protocol.canonical import sha256_hex
 from sssa.protocol.skill_types import SkillType
 from sssa.protocol.task import Task, Windows
-from validator.attestations.submission import NotTakenError, submit
 from validator.store import Store, open_store
 from validator.tasks.folder import read_task
 from validator.tasks.packing import PackOptions, json_file, pack_task
