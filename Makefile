@@ -15,13 +15,13 @@ help:  ## Show this list
 
 setup: $(VENV)/.ready  ## Make .venv with the locked dependencies
 
-$(VENV)/.ready: requirements/setup.txt requirements/dev.txt requirements/scanners.txt pyproject.toml sssa/pyproject.toml publisher/pyproject.toml laboratory/pyproject.toml localnet/pyproject.toml miner/pyproject.toml runner/pyproject.toml validator/__init__.py
+$(VENV)/.ready: requirements/setup.txt requirements/dev.txt requirements/scanners.txt pyproject.toml sssa/pyproject.toml publisher/pyproject.toml taskmaker/pyproject.toml laboratory/pyproject.toml localnet/pyproject.toml miner/pyproject.toml runner/pyproject.toml validator/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.txt
 	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/scanners.txt
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable ./sssa --editable . --editable ./publisher --editable ./runner --editable ./miner --editable ./localnet --editable ./laboratory
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable ./sssa --editable . --editable ./taskmaker --editable ./publisher --editable ./runner --editable ./miner --editable ./localnet --editable ./laboratory
 	@touch $@
 
 demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures

@@ -36,9 +36,9 @@ from sssa.protocol.skill_types import BASE_TRACES, SkillType, is_runtime
 from sssa.protocol.traces import digitless_digests, read_traces, signature_digest
 from sssa.scoring import ExecutionRun, TracedAnswer, compare_execution, version
 from sssa.sources import SeededRandom
+from taskmaker.canary import make_canary
 from validator.sandbox.containers import ContainerSandbox
 from validator.sandbox.interface import Ended, Evidence, SandboxJob, SandboxLimits
-from validator.tasks.canary import make_canary
 
 TASKS: Final = int(os.environ.get("TASKS", "44"))
 AT_ONCE: Final = 3

@@ -13,10 +13,10 @@ from typing import Final
 
 import msgspec
 
+from taskmaker.packing import clean_name
 from validator.tasks.collection import collected
 from validator.tasks.package_manifest import Package, Packages, read_packages
 from validator.tasks.package_reference import Reference, parse_reference
-from validator.tasks.packing import clean_name
 from validator.tasks.source import TaskError
 
 _PIP: Final = ("pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest")

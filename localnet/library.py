@@ -10,8 +10,8 @@ from miner.bundles.written import WrittenBundle, written_bundles
 from sssa.protocol.bundles import read_bundle
 from sssa.protocol.skill_types import SkillType
 from sssa.protocol.task import Windows
+from taskmaker.packing import PackOptions, pack_task
 from validator.tasks.folder import sourced_task
-from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask, TaskError
 
 WINDOWS: Final = Windows(primary=(0.5, 8.0), auditor=(0.5, 6.0))

@@ -38,13 +38,13 @@ from sssa.protocol.runtime_image import RuntimeImage
 from sssa.protocol.signatures import Signer
 from sssa.protocol.skill_types import SkillType, is_runtime
 from sssa.sources import SystemClock
+from taskmaker.canary import is_harmless, make_canary
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.world import World, http_clients, judging_workers
 from validator.settings.model import Settings
-from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import SourcedTask, TaskSource
 from validator.tasks.task_maker import CanaryMaker, canaries_of

@@ -37,6 +37,7 @@ from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from sssa.protocol.workflow_run import StepOutput, StepRequest
 from sssa.protocol.workflow_task import Tool
 from sssa.sources import SeededRandom, ns_of
+from taskmaker.canary import make_canary
 from validator.chain.interface import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState, WeightRow
@@ -52,7 +53,6 @@ from validator.sandbox.interface import CodeJob, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
 from validator.settings.model import Settings
 from validator.store.columns import unsealed
-from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import FETCH_S, MemorySource, Order, SourcedTask, TaskSourceError
 from validator.workers.interface import Here

@@ -25,8 +25,8 @@ from real_skills.shape_files import later_shapes
 from sssa.cli.rendering import progress
 from sssa.protocol.errors import ValidatorError
 from sssa.protocol.text import printable
-from validator.planting.planting import Shape
-from validator.planting.shapes import builtin_shapes
+from taskmaker.planting.planting import Shape
+from taskmaker.planting.shapes import builtin_shapes
 from validator.tasks.package_manifest import read_packages
 
 SEED: Final = "real skills 1"

@@ -15,11 +15,11 @@ from sssa.protocol.bundles import read_bundle
 from sssa.protocol.canonical import sha256_hex
 from sssa.protocol.skill_types import SkillType
 from sssa.protocol.task import Task
+from taskmaker.packing import write_task
+from taskmaker.seeding import Base, base_of
 from validator.tasks.folder import read_task, sourced_task
 from validator.tasks.package_manifest import Package, read_packages
 from validator.tasks.package_reference import parse_reference
-from validator.tasks.packing import write_task
-from validator.tasks.seeding import Base, base_of
 from validator.tasks.source import TaskError
 
 MANIFEST: Final = Path(__file__).with_name("packages.json")

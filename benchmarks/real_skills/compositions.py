@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from sssa.protocol.skill_types import SkillType
-from validator.tasks.packing import json_file
+from taskmaker.packing import json_file
 
 # What a definition calls the tools that it may use, in the words of a manifest.
 _CAPABILITY: Final = {

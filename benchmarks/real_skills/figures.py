@@ -12,8 +12,8 @@ from real_skills.analysers import REFERENCE, analysers
 from real_skills.bases import Skill
 from real_skills.network_run import Network
 from real_skills.recall import Measured, Row, rows
-from validator.planting.planting import Shape
-from validator.tasks.seeding import Seeded, Seeding, seeded, write_seeded
+from taskmaker.planting.planting import Shape
+from taskmaker.seeding import Seeded, Seeding, seeded, write_seeded
 from validator.tasks.source import TaskError
 
 ROOT: Final = Path(__file__).parents[2]

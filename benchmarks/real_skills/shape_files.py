@@ -4,12 +4,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from validator.planting.planting import Shape
-from validator.planting.shapes import builtin_lists, read_shapes, read_words
-from validator.planting.templates import LANGUAGES, read_template
+from taskmaker.planting.planting import Shape
+from taskmaker.planting.shapes import builtin_lists, read_shapes, read_words
+from taskmaker.planting.templates import LANGUAGES, read_template
 
 FOLDER: Final = Path(__file__).with_name("shapes")
-_BUILT_IN: Final = Path(__file__).parents[2] / "validator" / "planting" / "data" / "shapes"
+_BUILT_IN: Final = Path(__file__).parents[2] / "taskmaker" / "planting" / "data" / "shapes"
 
 
 @cache

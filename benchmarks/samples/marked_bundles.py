@@ -12,10 +12,10 @@ from localnet.library import DISTRIBUTIONS
 from sssa.protocol.draws import NONCE_BYTES
 from sssa.protocol.skill_types import SkillType
 from sssa.scoring import CURRENT, version
+from taskmaker.packing import PackOptions, pack_task
 from validator.kinds.assessment.supply import pack_task as dispatched
 from validator.store import Store, open_store
 from validator.store.size import table_sizes
-from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask
 
 TYPES: Final = (SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE, SkillType.EXECUTABLE_PYTHON)

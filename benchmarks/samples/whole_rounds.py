@@ -22,6 +22,7 @@ from sssa.protocol.task import Windows
 from sssa.scoring import CURRENT
 from sssa.scoring import version as scoring_version
 from sssa.sources import SeededRandom, SystemClock
+from taskmaker.canary import make_canary
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.assembly import assembled
@@ -29,7 +30,6 @@ from validator.daemon.world import World, http_clients, judging_workers
 from validator.rounds import service, settle
 from validator.rounds.facts import EndedRound, round_line
 from validator.settings.model import Settings
-from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource, SourcedTask
 

@@ -8,12 +8,12 @@ from localnet.library import WINDOWS
 from soak.process_memory import tell
 from soak.site import Site
 from sssa.protocol.skill_types import SkillType
+from taskmaker.canary import Canaries, is_harmless
 from validator.cli.session import settings_of
 from validator.daemon.main import run_daemon
 from validator.daemon.signals import Signals
 from validator.daemon.world import World, build_world
 from validator.settings.model import Settings
-from validator.tasks.canary import Canaries, is_harmless
 from validator.tasks.source import SourcedTask
 
 

@@ -21,8 +21,8 @@ from miner.tracing import Tracer
 from soak.site import SEED, Site, rules
 from sssa.protocol.signatures import Signer
 from sssa.sources import SystemClock
+from taskmaker.packing import write_task
 from validator.chain.subnet import SimulatedSubnet
-from validator.tasks.packing import write_task
 from validator.telemetry import configure_logging
 
 _STAKE_TAO = 10_000.0

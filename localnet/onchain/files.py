@@ -13,12 +13,12 @@ from sssa.files import write_file
 from sssa.protocol.errors import ValidatorError
 from sssa.protocol.signatures import Signer
 from sssa.protocol.text import printable
+from taskmaker.packing import write_task
 from validator.chain.wallet import load_signer
 from validator.settings.load import load_settings
 from validator.settings.model import Settings, WalletSettings
 from validator.settings.reference import example_toml
 from validator.tasks.folder import sourced_task
-from validator.tasks.packing import write_task
 
 CONFIG: Final = "validator.toml"
 LOG: Final = "validator.log"

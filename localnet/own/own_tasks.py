@@ -20,7 +20,7 @@ from sssa.protocol.text import printable
 from sssa.protocol.workflow_task import Reference, WorkflowTask, task_sha256
 from sssa.scoring import CURRENT, version
 from sssa.sources import Clock
-from validator.tasks.check import CheckedTask, check_tasks
+from taskmaker.check import CheckedTask, check_tasks
 from validator.tasks.folder import DRAFT_NAME, TASK_NAME, WORKFLOW_NAME, label, read_document, read_task
 from validator.tasks.goals import read_goal
 from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskError

@@ -23,6 +23,7 @@ from sssa.protocol.skill_types import ASSESSED_TYPES
 from sssa.protocol.tallies import Tally
 from sssa.scoring import Schedule
 from sssa.sources import SeededRandom
+from taskmaker.canary import Canaries
 from validator.audit.explain.miner import explain_miner
 from validator.audit.replay import Past, replay_round
 from validator.cli.explain import print_miner_explanation
@@ -31,7 +32,6 @@ from validator.rounds.receipts import close_epoch
 from validator.settings.model import WeightsSettings
 from validator.store import Store, open_store
 from validator.store.checking import checks
-from validator.tasks.canary import Canaries
 from validator.weights.plan import mechanisms
 
 BEFORE, AFTER = 2, 4

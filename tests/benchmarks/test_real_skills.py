@@ -18,11 +18,11 @@ from real_skills.shape_files import later_shapes
 from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 from sssa.protocol.sssa import Category, Finding
 from sssa.protocol.task import KnownFinding
-from validator.planting.shapes import builtin_shapes
+from taskmaker.package_packing import pack_path
+from taskmaker.planting.shapes import builtin_shapes
+from taskmaker.seeding import read_bases
 from validator.tasks.package_manifest import read_packages
-from validator.tasks.package_packing import pack_path
 from validator.tasks.package_reference import parse_reference
-from validator.tasks.seeding import read_bases
 
 FILES = {"a.md": b"one\ntwo\nthree\nold\n", "run": b"#!/bin/sh\ntrue\n", "agents/x/prompt.md": b"x\n"}
 BASE = {**FILES, "a.md": b"old\n"}

@@ -15,8 +15,8 @@ from sssa.protocol.canonical import sha256_hex
 from sssa.protocol.limits import MAX_BUNDLE_COMPRESSED
 from sssa.protocol.skill_types import SkillType
 from sssa.protocol.task import Task
+from taskmaker.packing import pack_task
 from validator.tasks.folder import find_tasks, read_task
-from validator.tasks.packing import pack_task
 from validator.tasks.source import TaskError
 
 BUNDLE = next(bundle for bundle in written_bundles() if bundle.name == "mcp-tickets")

@@ -11,7 +11,7 @@ import pytest
 from cli_store import answered, called, validator
 
 from sssa.protocol.archives import pack
-from validator.planting.shapes import builtin_shapes
+from taskmaker.planting.shapes import builtin_shapes
 from validator.tasks.folder import read_task
 
 TEXT = "# Greet\n\nSay hello.\n\nThen say it again, in a friendly voice.\n\nDo it well.\n\nThat is all.\n"

@@ -23,8 +23,8 @@ from world import VALIDATOR, tasks_of_all_types
 
 from sssa.protocol.task import Windows
 from sssa.sources import SystemClock
+from taskmaker.packing import write_task
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.tasks.packing import write_task
 
 BASE: Final = "python:3.12-slim"
 _STAND_IN: Final = "sssa-test/base"

@@ -26,8 +26,8 @@ from sssa.protocol.sssa import Signature
 from sssa.protocol.task import Windows
 from sssa.protocol.times import format_time
 from sssa.sources import SystemClock
+from taskmaker.packing import write_task
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.tasks.packing import write_task
 
 PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 Answerer = Callable[[Signer, Dispatch, web.Request], Awaitable[bytes | web.StreamResponse]]

@@ -21,11 +21,11 @@ from sssa.protocol.sssa import Rule
 from sssa.protocol.task import Task, Truth
 from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from sssa.sources import SeededRandom
+from taskmaker.canary import Canaries
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
 from validator.store import Store
-from validator.tasks.canary import Canaries
 from validator.tasks.source import MemorySource, SourcedTask
 
 MINERS: Final = 4

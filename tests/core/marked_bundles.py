@@ -4,9 +4,9 @@ import json
 
 from sssa.protocol.skill_types import SkillType
 from sssa.sources import Draws, SeededRandom
-from validator.planting.marks import plant_mark
-from validator.planting.planting import Files
-from validator.planting.skeletons import draw_skeleton
+from taskmaker.planting.marks import plant_mark
+from taskmaker.planting.planting import Files
+from taskmaker.planting.skeletons import draw_skeleton
 
 LANGUAGES = ("python", "javascript", "shell")
 _COMMON = """"use strict";

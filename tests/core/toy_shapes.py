@@ -4,7 +4,7 @@ from typing import Any
 
 from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 from sssa.sources import Draws
-from validator.planting.planting import Company, Constraints, Files, Plant, Planter, Shape
+from taskmaker.planting.planting import Company, Constraints, Files, Plant, Planter, Shape
 
 ALONE = Company((), lambda *_: None, {}, (), ())
 """No harmless additions next to faults."""

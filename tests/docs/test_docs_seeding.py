@@ -2,7 +2,7 @@
 
 from doc_pages import DOCS, table
 
-from validator.planting.shapes import builtin_shapes
+from taskmaker.planting.shapes import builtin_shapes
 
 LEVELS = ("easy", "medium", "hard")
 

@@ -57,7 +57,7 @@ UNCLEAN = {"miner", "tests/miner"}  # names and docstrings are not clean yet
 # Names of fields and slots, the bytes of stored proofs, and texts of written bundles, which are data.
 EXCEPT = {
     "sssa/protocol/tallies.py": "hits, said, known",
-    "validator/planting/documents.py": "`@beside@`",
+    "taskmaker/planting/documents.py": "`@beside@`",
     "sssa/kinds/assessment/proof.py": "a review before the verdict stands",
     "sssa/proofs/debate.py": "whether the proposal stands",
     "sssa/kinds/assessment/explanation.py": " of its own ",
@@ -65,7 +65,7 @@ EXCEPT = {
     "localnet/cli/devnet.py": "urls of your own miners",
     "tests/sssa/proofs/test_holding.py": "of our own debate",
 }
-DATA = ("miner/bundles/", "tests/planting/styles/", "validator/planting/data/")
+DATA = ("miner/bundles/", "tests/taskmaker/planting/styles/", "taskmaker/planting/data/")
 
 
 @cache

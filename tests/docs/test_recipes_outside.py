@@ -76,7 +76,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         from sssa.scoring import CURRENT, version
         from validator.settings.load import load_settings
         from validator.settings.reference import example_toml
-        from validator.tasks.packing import write_task
+        from taskmaker.packing import write_task
         from validator.tasks.source import InTurn
 
         task = tasks_of_all_types()[0]

@@ -17,10 +17,10 @@ from sssa.protocol.round import Axon
 from sssa.protocol.signatures import Signer
 from sssa.protocol.skill_types import SkillType
 from sssa.sources import SeededRandom
-from validator.planting.shapes import builtin_shapes
+from taskmaker.planting.shapes import builtin_shapes
+from taskmaker.seeding import Seeding, base_of, seeded, write_seeded
 from validator.store import Transaction, open_store
 from validator.store.log import open_log
-from validator.tasks.seeding import Seeding, base_of, seeded, write_seeded
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 Break = Callable[[Place], object]

@@ -16,12 +16,12 @@ from task_builders import numbered, serving
 from sssa.protocol.round import Axon
 from sssa.protocol.signatures import Signer
 from sssa.sources import SystemClock
+from taskmaker.task_server import task_server
 from validator.daemon.world import judging_workers
 from validator.health.doctor import Check, Diagnosis, Finding, UnknownCheckError, machine
 from validator.health.doctor.examination import NotSeenError, Site, examine, ok
 from validator.settings.model import Settings, ValidatorSettings
 from validator.tasks.source import MemorySource
-from validator.tasks.task_server import task_server
 
 SERVER, STRANGER = Signer.from_uri("//Server"), Signer.from_uri("//Stranger")
 FIT = {

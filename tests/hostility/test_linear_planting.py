@@ -7,8 +7,8 @@ from linear import assert_linear
 
 from sssa.protocol.skill_types import SkillType
 from sssa.sources import Draws, SeededRandom
-from validator.planting.planting import ANY
-from validator.planting.shapes import builtin_shapes
+from taskmaker.planting.planting import ANY
+from taskmaker.planting.shapes import builtin_shapes
 
 pytestmark = pytest.mark.attack
 

@@ -17,10 +17,10 @@ from task_builders import numbered
 from sssa.protocol.signatures import Signer
 from sssa.protocol.skill_types import SkillType
 from sssa.sources import SystemClock
+from taskmaker.packing import write_task
+from taskmaker.task_server import BOUNDS
 from validator.tasks.http import HttpSource
-from validator.tasks.packing import write_task
 from validator.tasks.source import InTurn
-from validator.tasks.task_server import BOUNDS
 
 MANY = 1_100
 LIMIT = 1_024

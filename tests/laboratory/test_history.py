@@ -19,12 +19,12 @@ from laboratory.population import population_of, toml_of
 from laboratory.results import rank_correlation
 from sssa.protocol.skill_types import ASSESSED_TYPES
 from sssa.sources import SeededRandom
+from taskmaker.canary import Canaries
 from validator.kinds.assessment.supply import Bundles
 from validator.rounds.receipts import close_epoch
 from validator.settings.model import WeightsSettings
 from validator.store import open_store
 from validator.store.vector_inputs import basis_now
-from validator.tasks.canary import Canaries
 from validator.weights.plan import mechanisms
 
 CROWD = {

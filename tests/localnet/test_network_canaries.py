@@ -6,7 +6,7 @@ from typing import Any
 from localnet.network import _canaries
 from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from sssa.sources import SeededRandom
-from validator.tasks.canary import is_harmless
+from taskmaker.canary import is_harmless
 from validator.tasks.source import SourcedTask
 
 SERVER = SkillType.MCP_SERVER

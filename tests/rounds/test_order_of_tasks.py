@@ -17,18 +17,18 @@ from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 from sssa.protocol.workflow_task import task_sha256
 from sssa.scoring import Rules
 from sssa.sources import SeededRandom, SystemClock
+from taskmaker.canary import Canaries
+from taskmaker.task_server import task_server
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.services import PackedTask
 from validator.rounds.prepare import EpochOrder, Prepared, Preparer
 from validator.rounds.settle import void_round
 from validator.store import Store, open_store
 from validator.store.errors import MismatchError
-from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.http import HttpSource
 from validator.tasks.source import MemorySource, Order
-from validator.tasks.task_server import task_server
 
 DECLARATIVE, WORKFLOW = SkillType.DECLARATIVE, SkillType.WORKFLOW
 TASKS = [numbered(number) for number in range(7)]

@@ -11,7 +11,7 @@ from miner.goals.goal_files import local_goals
 from sssa.protocol.workflow_run import StepOutput
 from sssa.protocol.workflow_task import WorkflowTask
 from sssa.scoring import read_quality
-from validator.tasks.check import goal_notes
+from taskmaker.check import goal_notes
 
 GOALS = local_goals(ADDRESSES, None)
 AGENTS = [name for name, task in GOALS.items() if task.type == "agent"]

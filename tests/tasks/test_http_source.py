@@ -21,10 +21,10 @@ from sssa.protocol.skill_types import SkillType
 from sssa.protocol.sssa import Signature
 from sssa.protocol.times import format_time
 from sssa.sources import SystemClock
+from taskmaker.task_server import task_server
 from validator.outgoing import tls
 from validator.tasks.http import HttpSource
 from validator.tasks.source import InTurn, MemorySource, SourcedTask, TaskSourceError
-from validator.tasks.task_server import task_server
 from validator.tasks.wire import TasksAnswer
 
 SERVER, ALICE, MALLORY = (Signer.from_uri(uri) for uri in ("//Server", "//Alice", "//Mallory"))

@@ -7,11 +7,11 @@ import pytest
 from doctor_kit import Place, findings
 
 from sssa.sources import SystemRandom
+from taskmaker.canary import MAKER
 from validator import __version__
 from validator.daemon.assembly import assembled
 from validator.daemon.world import build_world
 from validator.settings.load import load_settings
-from validator.tasks.canary import MAKER
 from validator.tasks.task_maker import NoTaskMakerError, canaries_of, task_maker
 
 OTHER = "0.9.0"

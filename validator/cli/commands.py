@@ -28,7 +28,7 @@ COMMANDS: Final = (
     ("waiting", "Executions and code checks, made after their round.", "validator.cli.waiting:WAITING"),
     ("wallet", "Wallet: the hotkey's file where a container reads it.", "validator.cli.setup:WALLET"),
     ("weights", "Weights on the chain.", "validator.cli.weights:WEIGHTS"),
-    ("tasks", "Tasks: bundles with what is known of them; workflows.", "sssa-validator"),
+    ("tasks", "Tasks: bundles with what is known of them; workflows.", "sssa-taskmaker"),
     ("tasks draft", "Draft the truth of a packed task.", "sssa-miner"),
     ("audit", "The log of receipts: export it, verify an export.", "validator.cli.audit:AUDIT"),
     ("proof", "Consensus proofs: what a group or a debate agreed on.", "validator.cli.stored_proofs:PROOF"),

@@ -38,8 +38,8 @@ from sssa.protocol.signatures import Signer
 from sssa.protocol.skill_types import ASSESSED_TYPES, SkillType
 from sssa.protocol.task import Provenance, Task, Truth, Windows
 from sssa.sources import SystemClock
+from taskmaker.packing import write_task
 from validator.daemon.exits import Exit
-from validator.tasks.packing import write_task
 from validator.tasks.source import SourcedTask
 
 DEMO = Path(__file__).parents[3] / "config" / "demo.toml"

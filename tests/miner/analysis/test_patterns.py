@@ -9,7 +9,7 @@ from miner.scanners.scanner import Use
 from sssa.protocol.skill_types import SkillType
 from sssa.protocol.sssa import Rule
 from sssa.protocol.vocabulary import CAPABILITIES
-from validator.tasks.check import unmeetable_rules, without_rest
+from taskmaker.check import unmeetable_rules, without_rest
 
 ODD = st.text(alphabet="ab.A/:*$ (\n=", max_size=8)
 USES = st.lists(st.tuples(st.sampled_from(sorted(CAPABILITIES)), ODD), max_size=12)

@@ -162,7 +162,7 @@ def test_a_pin_has_the_ids_that_an_answer_gives_it() -> None:
 
 
 def test_a_planted_pin_has_its_id_in_the_sample() -> None:
-    words = package_files("validator.planting").joinpath("data/words/packages.toml").read_text("utf-8")
+    words = package_files("taskmaker.planting").joinpath("data/words/packages.toml").read_text("utf-8")
     for name, rows in tomllib.loads(words).items():
         for row in (one for one in rows if isinstance(one, dict) and one.get("cve")):
             pin = Pinned("npm" if "npm" in name else "PyPI", row["package"], row["version"], "a#L1-L1")

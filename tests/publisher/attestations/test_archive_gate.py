@@ -19,9 +19,9 @@ from publisher.submission import NotTakenError, submit
 from sssa.protocol.canonical import sha256_hex
 from sssa.protocol.skill_types import SkillType
 from sssa.protocol.task import Task, Windows
+from taskmaker.packing import PackOptions, json_file, pack_task
 from validator.store import Store, open_store
 from validator.tasks.folder import read_task
-from validator.tasks.packing import PackOptions, json_file, pack_task
 from validator.tasks.source import MemorySource, TaskError
 
 

@@ -8,8 +8,8 @@ from sssa.protocol.bundles import read_bundle
 from sssa.protocol.skill_types import SkillType, is_runtime
 from sssa.protocol.traces import signature_digest
 from sssa.sources import Draws, SeededRandom
-from validator.planting.marks import COMPUTATIONS, plant_mark
-from validator.tasks.canary import make_canary
+from taskmaker.canary import make_canary
+from taskmaker.planting.marks import COMPUTATIONS, plant_mark
 
 SAMPLE = len(COMPUTATIONS)
 

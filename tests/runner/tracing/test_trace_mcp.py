@@ -8,7 +8,7 @@ from tracer.mcp import minimal_value
 from tracing_kit import MCP, PROBE, fields, manifest, read, server_bundle, traced
 
 from sssa.sources import Draws, SeededRandom
-from validator.planting.skeletons import draw_skeleton
+from taskmaker.planting.skeletons import draw_skeleton
 
 ADD = {"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}
 READ = {"name": "read_notes", "inputSchema": {"type": "object"}}

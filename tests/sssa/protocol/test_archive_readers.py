@@ -21,7 +21,7 @@ from sssa.protocol.bundles import read_bundle
 from sssa.protocol.skill_types import ASSESSED_TYPES
 from sssa.protocol.strict_archives import read_archive
 from sssa.sources import SeededRandom
-from validator.tasks.canary import make_canary
+from taskmaker.canary import make_canary
 
 SEED, MUTATED = 43, 1_000
 PAGE = Path("docs/archives.md")
