@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from localnet.analysis_cost import Marked, effort_of
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from localnet.executions.local_engine import Executions, PatientSource, all_run_again, local_executions
 from localnet.library import LONG_WINDOWS, WINDOWS, build_library
 from localnet.network_tasks import LibraryStock, OwnStock, Stock
@@ -39,8 +41,6 @@ from sssa.protocol.signatures import Signer
 from sssa.protocol.skill_types import SkillType, is_runtime
 from sssa.sources import SystemClock
 from taskmaker.canary import is_harmless, make_canary
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.world import World, http_clients, judging_workers

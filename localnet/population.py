@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from localnet.behaviours import behaviour_of
+from localnet.chain.subnet import SimulatedSubnet
 from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.roster import Resident
@@ -15,7 +16,6 @@ from miner.tracing import Tracer
 from sssa.protocol.round import Axon
 from sssa.protocol.signatures import Signer
 from sssa.sources import Clock
-from validator.chain.subnet import SimulatedSubnet
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import fsum
 from statistics import mean
 
+from localnet.chain.subnet import SimulatedSubnet
 from sssa.protocol.round import MetagraphSnapshot
-from validator.chain.subnet import SimulatedSubnet
 
 _MECHID = 0
 

@@ -18,6 +18,8 @@ from waiting_world import CODE, STEPS, WHOLE
 from workflow_builders import make_workflow, plan_document, signed_answer
 from world import answer_to, tasks_of_all_types
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState, WeightRow
 from simulation.faults import ANSWERS, BRIEF, OWN, Faults
 from simulation.loop import LoopClock, Time, VirtualLoop
 from simulation.network import Link, fault_of
@@ -39,8 +41,6 @@ from sssa.protocol.workflow_task import Tool
 from sssa.sources import SeededRandom, ns_of
 from taskmaker.canary import make_canary
 from validator.chain.interface import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState, WeightRow
 from validator.daemon.world import World
 from validator.kinds.workflow.step import StepReply
 from validator.miners.client import HttpMinerClient, MinerClient

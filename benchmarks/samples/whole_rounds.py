@@ -12,6 +12,8 @@ from unittest.mock import patch
 
 from world import VALIDATOR, tasks_of_all_types
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from samples import honest_miners
 from samples.honest_miners import signers
 from samples.lag import lags, p99
@@ -23,8 +25,6 @@ from sssa.scoring import CURRENT
 from sssa.scoring import version as scoring_version
 from sssa.sources import SeededRandom, SystemClock
 from taskmaker.canary import make_canary
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.assembly import assembled
 from validator.daemon.world import World, http_clients, judging_workers
 from validator.rounds import service, settle

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from validator.chain.subnet import SubnetRules
+from localnet.chain.subnet import SubnetRules
 
 SEED: Final = "soak"
 SPEED: Final = 20

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from localnet.chain.subnet import SimulatedSubnet
 from localnet.library import WINDOWS, analyse_plain, build_library
 from localnet.population import Population
 from localnet.roster import demo_roster
@@ -22,7 +23,6 @@ from soak.site import SEED, Site, rules
 from sssa.protocol.signatures import Signer
 from sssa.sources import SystemClock
 from taskmaker.packing import write_task
-from validator.chain.subnet import SimulatedSubnet
 from validator.telemetry import configure_logging
 
 _STAKE_TAO = 10_000.0

@@ -13,13 +13,13 @@ import aiohttp
 from process_watch import metrics_of
 from rich.console import Console
 
+from localnet.chain.subnet import Blocks, load_state
 from soak.logs import LogTail
 from soak.processes import daemon, network, stopped, verified
 from soak.sample import Sample, look
 from soak.site import INTERVAL_S, KEPT_S, PRUNE_EVERY_S, Site, rules
 from soak.soak_report import Report, report
 from sssa.sources import SystemClock
-from validator.chain.subnet import Blocks, load_state
 from validator.store import open_store
 from validator.store.errors import StoreError
 from validator.store.pruning import prune

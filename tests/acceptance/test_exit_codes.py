@@ -12,9 +12,9 @@ from typing import Any
 from fork_start import Forked, ran
 from wallet_files import ENCRYPTED
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.signatures import Signer
 from sssa.sources import SystemClock
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.exits import Exit
 
 SETTINGS = """

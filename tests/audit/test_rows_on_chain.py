@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.log.chain_evidence import ChainRow, ComparedRow
 from sssa.log.verify_report import Verified
 from sssa.log.weight_vectors import Confirmed, Mechanism
 from sssa.sources import VirtualClock
 from validator.audit.chain_rows import compare_rows
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 ME = "Validator"
 ROW = ((1, 65_535), (2, 13_107))

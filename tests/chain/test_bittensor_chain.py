@@ -13,13 +13,13 @@ from pump import pumped
 from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.round import Axon
 from sssa.protocol.signatures import Signer
 from sssa.sources import VirtualClock
 from validator.chain.bittensor import BittensorChain
 from validator.chain.interface import BehindError, ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
 from validator.chain.limits import Limits
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ME = Signer.from_uri("//Validator")

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from doctor_kit import Place, findings
 
+from localnet.chain.simulated import SimulatedChain
 from sssa.protocol.signatures import Signer
 from sssa.sources import SystemClock
 from validator.chain.opening import NoSimulatorError, chain_of, reading_chain
-from validator.chain.simulated import SimulatedChain
 from validator.settings.load import load_settings
 
 SIGNER = Signer.from_uri("//Validator")

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from subtensor_node import NEWER, Node
 from subtensor_steps import LONGEST, Steps
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.signatures import Signer
 from sssa.sources import VirtualClock
 from validator.chain.bittensor import BittensorChain, numbered_epoch, planned_end
 from validator.chain.interface import Head
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 U16_MAX = 65_535

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.round import Axon
 from sssa.sources import SystemClock, VirtualClock
 from validator.chain.interface import Chain, OtherChainError
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 GENESIS = int(START.timestamp())

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import MAX_COMMITS, SimulatedSubnet, SubnetRules
 from sssa.sources import VirtualClock
 from validator.chain.interface import VERSION_KEY, ChainError, ChainUnreachableError
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import MAX_COMMITS, SimulatedSubnet, SubnetRules
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ME = "Validator"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from localnet.chain.subnet import ChainStateError, SimulatedSubnet, SubnetRules, load_state, save_state
 from sssa.protocol.round import Axon
 from sssa.sources import VirtualClock
 from validator.chain.interface import ChainError
-from validator.chain.subnet import ChainStateError, SimulatedSubnet, SubnetRules, load_state, save_state
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = SubnetRules(

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from localnet.chain.subnet import RegistrationError, SimulatedSubnet, SubnetRules
 from sssa.sources import VirtualClock
-from validator.chain.subnet import RegistrationError, SimulatedSubnet, SubnetRules
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SLOTS, IMMUNITY = 4, 5

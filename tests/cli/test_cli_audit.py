@@ -11,9 +11,9 @@ from cli_store import Example, called, copied, validator
 from msgspec.structs import replace
 from recorded import harm, headed
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.receipt import Anchor
 from sssa.sources import SystemClock
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 
 @pytest.fixture(scope="module")

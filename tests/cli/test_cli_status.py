@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, write_config
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.cli.output import byte_size, span
 from sssa.protocol.round import Neuron
 from sssa.sources import VirtualClock
 from validator.chain.interface import Head
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.cli.status import screen
 from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.client import HealthAnswer

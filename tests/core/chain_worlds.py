@@ -19,6 +19,8 @@ from rpc_proxy import Break, RpcProxy
 from subtensor_node import Node
 from sudo_calls import submit, sudo
 
+from localnet.chain.simulated import Faults, SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules, WeightRow
 from sssa.protocol.round import Axon
 from sssa.protocol.signatures import Signer
 from sssa.protocol.weight_rows import to_u16
@@ -26,8 +28,6 @@ from sssa.sources import Clock, SystemClock, VirtualClock
 from validator.chain.bittensor import BittensorChain
 from validator.chain.interface import Chain
 from validator.chain.limits import Limits
-from validator.chain.simulated import Faults, SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules, WeightRow
 
 T = TypeVar("T")
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)

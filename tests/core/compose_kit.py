@@ -21,10 +21,10 @@ from daemon_process import Miners
 from package_files import ROOT
 from world import VALIDATOR, tasks_of_all_types
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.task import Windows
 from sssa.sources import SystemClock
 from taskmaker.packing import write_task
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 BASE: Final = "python:3.12-slim"
 _STAND_IN: Final = "sssa-test/base"

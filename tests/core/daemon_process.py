@@ -17,6 +17,7 @@ from aiohttp import web
 from fork_start import Forked, ran
 from world import VALIDATOR, answer_to, tasks_of_all_types
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.answer import Dispatch
 from sssa.protocol.capabilities import Capabilities
 from sssa.protocol.round import Axon
@@ -27,7 +28,6 @@ from sssa.protocol.task import Windows
 from sssa.protocol.times import format_time
 from sssa.sources import SystemClock
 from taskmaker.packing import write_task
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 Answerer = Callable[[Signer, Dispatch, web.Request], Awaitable[bytes | web.StreamResponse]]

@@ -12,9 +12,9 @@ from typing import Any
 from aiohttp import web
 from wallet_files import write_hotkey
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.signatures import Signer
 from sssa.sources import SystemClock
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.world import judging_workers
 from validator.health.catalogue import CATALOGUE
 from validator.health.doctor import Diagnosis, Finding, Limits, diagnose

@@ -16,9 +16,9 @@ from json_codec import MARK, packed, signed_payload
 from subtensor_node import FINALITY, Node, Sent
 from subtensor_state import announced, commitment, committed, content_of, metagraph, pallet_error, stored
 
+from localnet.chain.subnet import Pending
 from sssa.protocol.signatures import verify
 from validator.chain.interface import WeightsResult
-from validator.chain.subnet import Pending
 
 _STORAGE: Final = {
     **dict.fromkeys(("Events", "Now", "Number", "StakeThreshold"), 0),

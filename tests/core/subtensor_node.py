@@ -15,10 +15,10 @@ from bittensor.result import chain_error_from_substrate_request
 from subtensor_state import announced, commitment, committed, content_of, metagraph, pallet_error, stored
 from subtensor_steps import Stepping, Steps
 
+from localnet.chain.subnet import SimulatedSubnet
 from sssa.protocol.signatures import verify
 from sssa.sources import Clock
 from validator.chain.connection import MISSING, Item, Substrate
-from validator.chain.subnet import SimulatedSubnet
 
 FINALITY: Final = 2  # blocks between a block and its finality
 LOST: Final = "Connection lost while waiting for a subscription response. The transaction may already be on chain."

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from subtensor_steps import Stepping
 
+from localnet.chain.subnet import SimulatedSubnet
 from sssa.protocol.round import Axon
 from sssa.protocol.weight_rows import U16_MAX
 from validator.chain.interface import ValidatorFigures, WeightsResult
-from validator.chain.subnet import SimulatedSubnet
 
 RAO: Final = 1_000_000_000
 MAX_SUBNETS: Final = 4_096

@@ -9,10 +9,10 @@ from node_server import NodeServer
 from rpc_proxy import RpcProxy, Trouble
 from subtensor_node import Node
 
+from localnet.chain.subnet import SimulatedSubnet
 from sssa.protocol.signatures import Signer
 from validator.chain.bittensor import BittensorChain
 from validator.chain.limits import Limits
-from validator.chain.subnet import SimulatedSubnet
 
 EndpointTrouble = Trouble | Literal["other chain", "150 back", "stands still"]
 TROUBLES: Final[tuple[EndpointTrouble, ...]] = (*get_args(Trouble), "other chain", "150 back", "stands still")

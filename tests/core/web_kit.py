@@ -14,11 +14,11 @@ import structlog
 from explained import HOTKEYS, assorted
 from world import VALIDATOR
 
+from localnet.chain.subnet import save_state
 from publisher.web.admission import Admission
 from publisher.web.server import BOUNDS, web_app
 from publisher.web.views import Views
 from sssa.sources import Clock, SystemClock
-from validator.chain.subnet import save_state
 from validator.incoming.server import BoundedServer
 from validator.settings.load import load_settings
 from validator.settings.model import HealthSettings, Settings, WebSettings

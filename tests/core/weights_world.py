@@ -15,13 +15,13 @@ from state_kit import enter_scores
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 from world import VALIDATOR, honest, tasks_of_all_types
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.answer import Dispatch
 from sssa.protocol.signatures import Signer
 from sssa.protocol.skill_types import SkillType
 from sssa.scoring import Schedule
 from sssa.sources import SeededRandom, VirtualClock
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.board import Board
 from validator.miners.scripted import ScriptedReply
 from validator.settings.model import WeightsSettings

@@ -13,6 +13,8 @@ from builders import FILES, trace_files
 from virtual_time import passed
 from workflow_builders import ScriptedServices
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.kinds.workflow.kind import WORKFLOW
 from sssa.protocol.answer import Answer, Dispatch, probe_values
 from sssa.protocol.archives import pack
@@ -37,8 +39,6 @@ from sssa.protocol.times import format_time
 from sssa.protocol.traces import read_traces
 from sssa.protocol.workflow_plan import WorkflowDispatch
 from sssa.sources import SeededRandom, VirtualClock
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.board import Board, advice_on
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner

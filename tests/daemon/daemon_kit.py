@@ -18,6 +18,8 @@ from workflow_builders import ScriptedServices
 from world import VALIDATOR, few_tasks
 from world import World as Crowd
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.capabilities import Capabilities
 from sssa.protocol.skill_types import SkillType
 from sssa.protocol.sssa import Signature
@@ -25,8 +27,6 @@ from sssa.protocol.times import format_time
 from sssa.sources import Clock, SeededRandom, VirtualClock
 from validator.chain.bittensor import BittensorChain
 from validator.chain.interface import Chain
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop

@@ -14,7 +14,7 @@ import pytest
 from daemon_kit import Running, over_the_sdk, settings_for
 from subtensor_node import Node
 
-from validator.chain.subnet import SimulatedSubnet
+from localnet.chain.subnet import SimulatedSubnet
 from validator.health.status import Observer, Overview
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "operators" / "three-in-the-morning.md"

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from daemon_kit import Running, over_the_sdk
 
-from validator.chain.subnet import SimulatedSubnet
+from localnet.chain.subnet import SimulatedSubnet
 
 
 def standing(report: Any) -> dict[str, str]:

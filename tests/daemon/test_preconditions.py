@@ -9,6 +9,8 @@ import pytest
 import structlog
 from pump import pumped
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.reasons import Reason
 from sssa.protocol.round import MetagraphSnapshot, Neuron
 from sssa.sources import VirtualClock
@@ -21,8 +23,6 @@ from validator.chain.interface import (
     SubnetParameters,
 )
 from validator.chain.runtime_rules import preconditions
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.start import START_S, check_start
 from validator.settings.model import ChainSettings, Settings, ValidatorSettings
 from validator.settings.urls import SecretUrl

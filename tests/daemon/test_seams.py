@@ -14,10 +14,10 @@ from virtual_time import passed
 from workflow_builders import ScriptedServices
 from world import World as Crowd
 
+from localnet.chain.simulated import SimulatedChain
 from sssa.protocol.canonical import sha256_hex
 from sssa.protocol.signatures import Signer
 from sssa.sources import SeededRandom, VirtualClock
-from validator.chain.simulated import SimulatedChain
 from validator.daemon.assembly import assembled
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch, StoreWatch

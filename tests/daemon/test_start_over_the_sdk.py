@@ -9,11 +9,11 @@ from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
 from world import VALIDATOR
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.sources import VirtualClock
 from validator.chain.bittensor import BittensorChain
 from validator.chain.interface import ChainUnreachableError, NoSubnetError, NotRegisteredError
 from validator.chain.runtime_rules import RULES
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.start import check_start
 from validator.settings.model import Settings, ValidatorSettings
 

@@ -20,6 +20,7 @@ from old_rounds import play
 from task_builders import numbered
 from workflow_builders import task_document
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules, load_state
 from sssa.attestation.gate import read_policy
 from sssa.attestation.statement import parse_statement
 from sssa.attestation.verify import Handed, parse_handed, verify_attestation
@@ -47,7 +48,6 @@ from sssa.protocol.workflow_run import StepAnswer, StepOutput, parse_code_report
 from sssa.protocol.workflow_task import parse_workflow_task
 from sssa.scoring import finding_key
 from sssa.sources import VirtualClock
-from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
 from validator.settings.load import load_settings
 from validator.store import open_store
 from validator.tasks.package_manifest import read_packages

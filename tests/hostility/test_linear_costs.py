@@ -16,6 +16,7 @@ from dear_groups import SHAPES, cost_of_group, dear_group
 from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
 
+from localnet.chain.subnet import load_state
 from sssa.cli.score import ConsensusCase, WeightsCase
 from sssa.kinds.assessment.judge import judge
 from sssa.log.lines import LineReader
@@ -37,7 +38,6 @@ from sssa.protocol.workflow_plan import parse_plan
 from sssa.protocol.workflow_run import parse_step_answer
 from sssa.protocol.workflow_task import parse_workflow_task
 from sssa.scoring import finding_key
-from validator.chain.subnet import load_state
 from validator.tasks.wire import TasksAnswer
 
 pytestmark = pytest.mark.attack

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from localnet.vector_comparison import moved, payout, spread_of
 from sssa.sources import VirtualClock
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

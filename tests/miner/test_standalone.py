@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from subtensor_node import Node
 from wallet_files import write_hotkey
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from miner.server import LocalMiner
 from miner.standalone import (
     AnnouncementError,
@@ -33,7 +34,6 @@ from sssa.protocol.skill_types import SkillType
 from sssa.sources import SystemClock, VirtualClock
 from validator.chain.bittensor import BittensorChain
 from validator.chain.interface import NotRegisteredError
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
 from validator.miners.client import HttpMinerClient

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from world import World, on_virtual_time, tasks_of_all_types
 
+from localnet.chain.simulated import SimulatedChain
 from sssa.protocol.reasons import Reason
 from sssa.sources import VirtualClock
 from validator.chain.interface import ChainUnreachableError, Head
-from validator.chain.simulated import SimulatedChain
 from validator.miners.scripted import ScriptedReply
 from validator.rounds.attribution import network_away, network_away_here
 from validator.store import Store

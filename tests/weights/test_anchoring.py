@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import structlog
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.receipt import Anchor, anchor_of
 from sssa.protocol.signatures import Signer
 from sssa.sources import SeededRandom, VirtualClock
 from validator.cancellation import within
 from validator.chain.interface import MissingError
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.settings.model import WeightsSettings
 from validator.store import Store, open_store
 from validator.store.log import append, commitments, open_log

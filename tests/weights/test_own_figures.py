@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.sources import VirtualClock
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.board import Board
 from validator.telemetry.metrics import Metrics
 from validator.weights.figures import OwnFiguresWatch, own_figures

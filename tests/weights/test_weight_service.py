@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from weights_world import ME, MINERS, OWNER, blocks, build, give_scores, restarted, run_until, running, scored
 
+from localnet.chain.simulated import SimulatedChain
 from sssa.protocol.round import MetagraphSnapshot
 from validator.chain.interface import Head, WeightsResult
-from validator.chain.simulated import SimulatedChain
 from validator.chain.submission import submission_lifetime
 from validator.settings.model import WeightsSettings
 from validator.store import Store

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, give_scores, restarted, run_until, running, scored
 
+from localnet.chain.simulated import SimulatedChain
 from validator.chain.interface import ChainUnreachableError, WeightsResult
-from validator.chain.simulated import SimulatedChain
 from validator.store import Store
 from validator.store.errors import StoreBusyError
 from validator.store.repositories.weight_submissions import PlannedWeights

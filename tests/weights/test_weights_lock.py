@@ -13,12 +13,12 @@ from fork_start import ran
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, restarted, run_until, running, scored
 
+from localnet.chain import subnet
+from localnet.chain.simulated import SimulatedChain
+from localnet.chain.subnet import SubnetRules, SubnetState, save_state
 from sssa.protocol.round import MetagraphSnapshot, Neuron
 from sssa.protocol.signatures import Signer
 from sssa.sources import SystemClock
-from validator.chain import subnet
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SubnetRules, SubnetState, save_state
 from validator.daemon.exits import Exit
 from validator.settings.model import Settings
 from validator.store import Store, open_store

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from weights_world import World, blocks, build, give_scores, restarted, run_until, running
 
-from validator.chain.simulated import SimulatedChain
+from localnet.chain.simulated import SimulatedChain
 from validator.store import Store
 from validator.telemetry import Event
 

@@ -15,10 +15,10 @@ from subtensor_node import MemorySubstrate, Node
 from subtensor_state import RAO, announced
 from subtensor_steps import Steps
 
+from localnet.chain.subnet import SimulatedSubnet, SubnetRules
 from sssa.protocol.signatures import Signer, verify
 from sssa.sources import SystemClock
 from validator.chain.connection import Substrate
-from validator.chain.subnet import SimulatedSubnet, SubnetRules
 
 ALICE: Final = Signer.from_uri("//Alice").hotkey
 FIRST_TEMPO: Final = 10  # of a subnet that is made on fast blocks

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from localnet.chain.subnet import Pending, SimulatedSubnet, SubnetRules, load_state
 from sssa.protocol.round import MetagraphSnapshot
 from sssa.protocol.signatures import Signer
 from sssa.sources import Clock
@@ -22,7 +23,6 @@ from validator.chain.interface import (
     WeightsResult,
 )
 from validator.chain.opening import ChainFileError
-from validator.chain.subnet import Pending, SimulatedSubnet, SubnetRules, load_state
 from validator.settings.model import Settings
 
 
