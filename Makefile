@@ -37,7 +37,7 @@ engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the e
 	$(if $(DOCKER_HOST),SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine --one-database $(or $(ROOMS),tests/sandbox tests/localnet),.ci/engine test)
 
 simulate-faults: setup  ## The whole daemon on virtual time under drawn faults: SEEDS=200 seeds from FIRST=1, on JOBS=1 processors; RESULTS=file goes on with a run
-	PYTHONPATH=.:tests/core $(BIN)/python -m simulation run --seeds $(or $(SEEDS),200) --first $(or $(FIRST),1) --jobs $(or $(JOBS),1) $(if $(RESULTS),--results $(RESULTS))
+	PYTHONPATH=tests:tests/core $(BIN)/python -m simulation run --seeds $(or $(SEEDS),200) --first $(or $(FIRST),1) --jobs $(or $(JOBS),1) $(if $(RESULTS),--results $(RESULTS))
 
 soak: setup  ## The local network at 20 times normal speed for SOAK_S=3600 seconds; prints memory, log, store and loop lag
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m soak --seconds $(or $(SOAK_S),3600)

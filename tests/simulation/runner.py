@@ -23,7 +23,7 @@ from sssa.protocol.skill_types import ASSESSED_TYPES
 
 LIMIT_S: Final = 900.0  # of real time for one seed; what takes longer waits for something real
 _REAL: Final = ("socket.connect", "socket.bind", "subprocess.Popen", "os.fork", "os.system", "time.sleep")
-_ROOT: Final = Path(__file__).parents[1]
+_ROOT: Final = Path(__file__).parents[2]
 
 
 class RealThingError(BaseException):

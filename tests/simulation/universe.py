@@ -107,8 +107,8 @@ def shape_of(seed: int) -> Shape:
         miners=3 if long else random.randint(4, _MOST_MINERS),
         types=random.choice(_TYPES[:2] if long else _TYPES),
         goals=("code",) if long else random.choice(_GOALS),
-        http=random.random() < 0.5,  # noqa: PLR2004
-        canary=not long and random.random() < 0.2,  # noqa: PLR2004
+        http=random.random() < 0.5,
+        canary=not long and random.random() < 0.2,
         block_s=0.5 if anchor else 2.0,
         epoch_blocks=100 if anchor else 10,
         interval_s=5.0 if long else 8.0 if seed <= BRIEF else 14.0,
@@ -307,7 +307,7 @@ class Steps:
     def __init__(self, universe: "Universe") -> None:
         self._universe = universe
 
-    async def call(self, tool: Tool, body: bytes, timeout_s: float, stalls: StallsSince) -> StepReply:  # noqa: ARG002 - the interface's
+    async def call(self, tool: Tool, body: bytes, timeout_s: float, stalls: StallsSince) -> StepReply:
         """Answer after half a second."""
         request = msgspec.json.decode(body, type=StepRequest)
         random = self._universe.stream("step", request.node_id, body.hex())
@@ -563,7 +563,7 @@ class Universe:
         bad = {
             "late": replace(good, seconds=call.deadline_s + 1),
             "broken": replace(good, body=body[: len(body) // 2]),
-            "missing": replace(good, connects=random.random() < 0.5, status=None),  # noqa: PLR2004
+            "missing": replace(good, connects=random.random() < 0.5, status=None),
             "doubled": replace(good, body=body + body),
             "refused_answer": replace(good, body=b"busy", status=503),
         }

@@ -96,9 +96,7 @@ def draw(seed: int) -> list[Fault]:
         most = 1_500 if kind == "any_step" else 1 if not kind.endswith("commit") else 3 if aim else 25
         faults.append(Fault(kind, moment(), float(random.randint(1, most)), aim))
     faults += [
-        Fault(kind, 0.0, float(random.choice((5, 15, 40))))
-        for kind in (*OWN, *ANSWERS, *WORK)
-        if random.random() < 0.4  # noqa: PLR2004
+        Fault(kind, 0.0, float(random.choice((5, 15, 40)))) for kind in (*OWN, *ANSWERS, *WORK) if random.random() < 0.4
     ]
     rows = Random(f"{seed}|rows")  # a stream of its own: what was drawn before stays
     count = rows.choice((0, 1, 2))

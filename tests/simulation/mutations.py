@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from simulation.faults import CUTS, KILLS, STOPS
 
-_ROOT: Final = Path(__file__).parents[1]
+_ROOT: Final = Path(__file__).parents[2]
 _COPIED: Final = ("validator", "migrations", "simulation", "tests/core", "runner", "miner", "pyproject.toml")
 
 

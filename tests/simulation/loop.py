@@ -187,7 +187,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.kill()
         await self.create_future()
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]  # noqa: ARG002
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
         """Call at once, and answer as late as a thread would."""
         answer = self.create_future()
         try:
@@ -200,9 +200,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def duration(self) -> float:
         """Draw how long a statement or a thread takes, seconds."""
         drawn = self.random.random()
-        if drawn < 0.7:  # noqa: PLR2004 - most take no time worth mentioning
+        if drawn < 0.7:
             return 0.0
-        return 0.002 * drawn if drawn < 0.97 else 0.3 * self.random.random()  # noqa: PLR2004
+        return 0.002 * drawn if drawn < 0.97 else 0.3 * self.random.random()
 
     async def create_connection(self, factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:  # type: ignore[override]
         """Connect to a miner of the history."""

@@ -69,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _different(digests: dict[int, str]) -> list[int]:
     """Return the seeds, of every tenth, whose history is another one in another process."""
-    some = [seed for seed in digests if seed % _EVERY == 0 and (seed <= BRIEF or seed % 50 == 20)]  # noqa: PLR2004 - no long one
+    some = [seed for seed in digests if seed % _EVERY == 0 and (seed <= BRIEF or seed % 50 == 20)]
     if not some:
         return []
     again = runner.digests(some, _HASH_SEEDS)
