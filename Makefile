@@ -34,7 +34,7 @@ attack: setup  ## Every kind of hostility once, what twice the input costs, a co
 	$(PARALLEL) -m attack
 
 engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names; without it, on three that it starts (root)
-	$(if $(DOCKER_HOST),SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine --one-database $(or $(ROOMS),tests/sandbox tests/localnet),.ci/engine test)
+	$(if $(DOCKER_HOST),SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine --one-database $(or $(ROOMS),tests/validator/sandbox tests/localnet),.ci/engine test)
 
 simulate-faults: setup  ## The whole daemon on virtual time under drawn faults: SEEDS=200 seeds from FIRST=1, on JOBS=1 processors; RESULTS=file goes on with a run
 	PYTHONPATH=tests:tests/core $(BIN)/python -m simulation run --seeds $(or $(SEEDS),200) --first $(or $(FIRST),1) --jobs $(or $(JOBS),1) $(if $(RESULTS),--results $(RESULTS))
@@ -43,13 +43,13 @@ soak: setup  ## The local network at 20 times normal speed for SOAK_S=3600 secon
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m soak --seconds $(or $(SOAK_S),3600)
 
 test-chain: setup  ## The contract of every chain, over a proxy that breaks its connection, too; docs/localnet.md followed; with SUBTENSOR_URL=ws://… also on that node
-	$(BIN)/pytest $(if $(SUBTENSOR_URL),,--numprocesses auto) tests/localnet/network tests/chain tests/weights/test_weights_through_a_proxy.py --timeout 7200
+	$(BIN)/pytest $(if $(SUBTENSOR_URL),,--numprocesses auto) tests/localnet/network tests/validator/chain tests/validator/weights/test_weights_through_a_proxy.py --timeout 7200
 
 faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a daemon that is stopped (for STOPPED_S s) or out of descriptors
-	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(PARALLEL) -m faults tests/acceptance tests/alerts tests/health --timeout 600
+	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(PARALLEL) -m faults tests/acceptance tests/validator/alerts tests/validator/health --timeout 600
 
 bench: setup  ## Every benchmark beside its floor, or ONLY=score,signatures: one table, and bench.json; figures are ratios, a busy machine fails nothing
-	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m harness $(ONLY)
+	PYTHONPATH=benchmarks:tests/core:tests/validator/kinds $(BIN)/python -m harness $(ONLY)
 
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .
@@ -67,7 +67,7 @@ reference: setup  ## Write docs/reference, the index of commands, config/validat
 	$(BIN)/python -m validator.health.alerts > config/prometheus/rules.yml
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 	$(BIN)/python tests/docs/rooms_table.py
-	PYTHONPATH=tests/core $(BIN)/python tests/alerts/dashboards.py
+	PYTHONPATH=tests/core $(BIN)/python tests/validator/alerts/dashboards.py
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
 	for name in setup build sbom runtime scale miner dev fuzz pages runner scanners; do \

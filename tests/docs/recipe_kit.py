@@ -55,7 +55,12 @@ class Tree:
     def use(self, script: str, *arguments: str) -> str:
         """Run the script with the changed program and return what it prints; the test kits are those of this tree."""
         guard = f"import validator\nassert validator.__file__.startswith({str(self.folder)!r}), validator.__file__\n"
-        places = (self.folder, ROOT / "tests" / "core", ROOT / "tests" / "kinds", self.folder / "tests" / "docs")
+        places = (
+            self.folder,
+            ROOT / "tests" / "core",
+            ROOT / "tests" / "validator" / "kinds",
+            self.folder / "tests" / "docs",
+        )
         ended = subprocess.run(
             [sys.executable, "-c", guard + dedent(script), *arguments],
             cwd=self.folder,

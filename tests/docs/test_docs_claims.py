@@ -30,19 +30,19 @@ CLAIMS = {
         "The local network uses the miner, both use the validator, never the other way"
     ),
     "sends again only once that one can no longer arrive": (
-        "weights/test_weights_guard.py::test_a_submission_that_can_no_longer_arrive_is_sent_again_in_the_same_epoch"
+        "validator/weights/test_weights_guard.py::test_a_submission_that_can_no_longer_arrive_is_sent_again_in_the_same_epoch"
     ),
     "one that is not on chain in time never will be": (
-        "chain/test_submission_lifetime.py::test_no_block_after_the_lifetime_can_hold_it"
+        "validator/chain/test_submission_lifetime.py::test_no_block_after_the_lifetime_can_hold_it"
     ),
     "It never counts anything twice": (
         "acceptance/test_kills.py::test_kills_at_random_moments_neither_double_nor_lose_anything"
     ),
     "our own faults never cost a miner anything": (
-        "rounds/test_too_costly.py::test_a_fault_of_ours_over_stored_answers_voids_them_alone_and_the_round_ends"
+        "validator/rounds/test_too_costly.py::test_a_fault_of_ours_over_stored_answers_voids_them_alone_and_the_round_ends"
     ),
     "moves the round from `open`, which only one settler can": (
-        "store/test_store_settling.py::test_of_two_racing_settlers_exactly_one_wins"
+        "validator/store/test_store_settling.py::test_of_two_racing_settlers_exactly_one_wins"
     ),
 }
 

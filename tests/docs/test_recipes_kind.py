@@ -1,11 +1,11 @@
-"""A kind of task: the toy of tests/kinds/ put where docs/architecture.md says, played, and thrown away."""
+"""A kind of task: the toy of tests/validator/kinds/ put where docs/architecture.md says, played, and thrown away."""
 
 from pathlib import Path
 
 from doc_pages import ROOT
 from recipe_kit import Tree
 
-KINDS = ROOT / "tests" / "kinds"
+KINDS = ROOT / "tests" / "validator" / "kinds"
 ASSEMBLY = "validator/daemon/assembly.py"
 REGISTRY = "sssa/kinds/registry.py"
 PAGES = "validator/cli/kinds/__init__.py"

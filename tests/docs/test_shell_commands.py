@@ -58,9 +58,15 @@ SKIPPED = (
     Skip(r".*", r"python3 -m venv .*|\S*pip install .*", "an index; tests/acceptance/test_installed_wheel.py installs"),
     Skip(r".*", r"(sudo|install) .*", "rights on the host"),
     Skip(r".*", r"validator (drain|health)\b.*", "a validator that runs; tests/acceptance run it"),
-    Skip(r".*", r"validator miner check .*", "a miner that answers; tests/cli/test_cli_miner_check.py calls it"),
+    Skip(
+        r".*", r"validator miner check .*", "a miner that answers; tests/validator/cli/test_cli_miner_check.py calls it"
+    ),
     Skip(r".*", r"validator simulate study .*", "an hour of two processors; tests/laboratory/test_study.py calls it"),
-    Skip(r".*", r"validator (tasks )?serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
+    Skip(
+        r".*",
+        r"validator (tasks )?serve .*",
+        "it serves until it is stopped; tests/validator/tasks and tests/validator/incoming serve",
+    ),
     Skip(
         r"docs/api\.md",
         r"(validator (serve|wallet link)|curl) .*",

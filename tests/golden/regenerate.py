@@ -1,7 +1,7 @@
 """Makes the golden files again, and the examples in docs/miner-protocol.md from them.
 
 Run `python tests/golden/regenerate.py [names]` after a change of the protocol, never to make a test pass. Signatures of
-sr25519 keys are random, so every run changes them; tests/miners/test_miner_protocol.py says what has to hold.
+sr25519 keys are random, so every run changes them; tests/validator/miners/test_miner_protocol.py says what has to hold.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Bundles that hide, forge or end their traces; in containers: `tests/sandbox/test_hostile_bundles.py`."""
+"""Bundles that hide, forge or end their traces; in containers: `tests/validator/sandbox/test_hostile_bundles.py`."""
 
 import pytest
 from hostile_bundles import ATTACKS, HELPERS

@@ -12,8 +12,8 @@ from sssa.proofs.builder import ConsensusBuilder
 from sssa.proofs.debate import debate_proof, parse_debate
 from sssa.proofs.document import document_bytes, proof_document
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
-GOLDEN = Path(__file__).parents[1] / "golden" / "group-proof.json"
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "debate.json"
+GOLDEN = Path(__file__).parents[2] / "golden" / "group-proof.json"
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:

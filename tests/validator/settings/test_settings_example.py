@@ -9,7 +9,7 @@ from validator.settings.model import Settings, ValidatorSettings
 from validator.settings.reference import example_toml, reference
 from validator.settings.urls import shown_url
 
-EXAMPLE = Path(__file__).parents[2] / "config" / "validator.toml"
+EXAMPLE = Path(__file__).parents[3] / "config" / "validator.toml"
 
 
 def test_the_example_is_what_the_model_says() -> None:

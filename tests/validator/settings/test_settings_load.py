@@ -342,7 +342,7 @@ def test_settings_cannot_be_changed(write: Write) -> None:
     st.dictionaries(st.sampled_from(["VALIDATOR_STORE__URL", "VALIDATOR_HEALTH__PORT", "VALIDATOR_X__Y"]), st.text())
 )
 def test_no_environment_does_anything_but_load_or_say_why_not(environ: dict[str, str]) -> None:
-    example = Path(__file__).parents[2] / "config" / "validator.toml"
+    example = Path(__file__).parents[3] / "config" / "validator.toml"
     try:
         assert isinstance(load_settings(example, environ), Settings)
     except SettingsError as error:

@@ -91,7 +91,7 @@ MOST_KEPT_KB = 2_048  # of 30 MiB that were freed
 def figures_of(program: str, *arguments: str, **environment: str) -> dict[str, int]:
     """Return the first line that a program prints apart from its log."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
-    paths = {"PYTHONPATH": str(Path(__file__).parents[2] / "benchmarks")}
+    paths = {"PYTHONPATH": str(Path(__file__).parents[3] / "benchmarks")}
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         env=kept | paths | environment,

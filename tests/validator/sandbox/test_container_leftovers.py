@@ -15,7 +15,7 @@ from validator.sandbox.engine import EngineSlowError
 from validator.sandbox.interface import Evidence
 
 pytestmark = pytest.mark.engine
-CHILD = Path(__file__).parents[1] / "core" / "sandbox_child.py"
+CHILD = Path(__file__).parents[2] / "core" / "sandbox_child.py"
 
 
 async def killed_in_the_middle(registry: Registry, owner: str) -> None:

@@ -24,7 +24,7 @@ READERS = [
     ("groups", "select"),
 ]
 PEAK_MIB = 512
-DEBATE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
+DEBATE = Path(__file__).parents[3] / "docs" / "examples" / "debate.json"
 
 
 def refused(*arguments: str, code: int = 2) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from validator.telemetry.events import Event
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES = sorted(file for package in ("validator", "localnet") for file in (ROOT / package).rglob("*.py"))
 LEVELS = {"debug", "info", "warning", "error", "critical", "exception", "log"}
 ALARMING = {"warning", "error", "critical", "exception"}

@@ -15,7 +15,7 @@ from validator.cli.commands import COMMANDS, JOINED, root
 from validator.cli.reference import pages
 from validator.telemetry import Event
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 
 
 EVERY = list(commands())

@@ -161,7 +161,7 @@ async def test_one_run_without_a_report_says_nothing_of_the_code() -> None:
 
 
 def test_operators_and_planners_are_told_the_limits() -> None:
-    limits, docs = code_limits(), Path(__file__).parents[2] / "docs"
+    limits, docs = code_limits(), Path(__file__).parents[3] / "docs"
     share, memory = runner._SHARE, runner._MEMORY // MIB
     assert (limits.wall_s, runner._SECONDS, TEST_S, limits.cpus) == (60, 60, 10, 1)
     told = f"at most {limits.wall_s:g} s ({limits.wall_s * share:g} for all tests, {TEST_S:g} each)"

@@ -16,7 +16,7 @@ from validator.telemetry import Event, configure_logging
 from validator.telemetry.log import MOST, Folding, LibraryFolding
 
 HOUR = 3600.0
-SOURCE = Path(__file__).parents[2] / "validator"
+SOURCE = Path(__file__).parents[3] / "validator"
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from aiohttp.streams import StreamReader
 
 from validator.outgoing.wire import Wire
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 SIGNATURES: dict[Callable[..., Any], str] = {
     ResponseHandler.__init__: "self, loop",
     ResponseHandler.connection_made: "self, transport",
@@ -68,7 +68,7 @@ async def test_what_the_connection_uses_of_aiohttp_is_as_it_was() -> None:
     if found := [*changes()]:
         pytest.fail(
             f"aiohttp {aiohttp.__version__} changed what validator/outgoing/wire.py builds on ({'; '.join(found)}): "
-            "adapt Wire and this test, and run tests/miners, before the range is raised",
+            "adapt Wire and this test, and run tests/validator/miners, before the range is raised",
             pytrace=False,
         )
 

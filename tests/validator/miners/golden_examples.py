@@ -15,7 +15,7 @@ from sssa.protocol.sssa import Finding
 from sssa.protocol.workflow_task import WorkflowTask, parse_workflow_task
 from sssa.scoring import key_parts
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "golden"
 DOC = ROOT / "docs" / "miner-protocol.md"
 HOST = "192.0.2.7:8091"

@@ -183,6 +183,6 @@ def test_what_waits_is_what_the_specification_of_operators_names() -> None:
 
 
 def test_the_documented_systemd_unit_leaves_ended_what_the_container_waits_with() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "operators" / "install.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "operators" / "install.md").read_text()
     codes = re.findall(r"^RestartPreventExitStatus=(.*)$", page, re.MULTILINE)
     assert [[int(code) for code in line.split()] for line in codes] == [sorted(_PARKED)]

@@ -8,7 +8,7 @@ from validator.daemon.signals import CLOSING_S
 from validator.settings.model import RoundsSettings
 from validator.waiting.worker import GRACE_S
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def longest_stop_s() -> float:

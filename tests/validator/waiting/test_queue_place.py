@@ -82,7 +82,7 @@ async def test_the_stores_tables_and_a_copy_know_nothing_of_it(postgres_url: str
 
 async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_url: str) -> None:
     """The grants in docs/operators/more-machines.md: a worker can change nothing but executions."""
-    page = (Path(__file__).parents[2] / "docs" / "operators" / "more-machines.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "operators" / "more-machines.md").read_text()
     grants = page.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
     assert "GRANT" in grants
     role = f"worker_{postgres_url.partition('test_')[2].partition('?')[0]}"
@@ -107,7 +107,7 @@ async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_
 
 
 async def test_that_role_is_enough_for_code(postgres_url: str) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "operators" / "more-machines.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "operators" / "more-machines.md").read_text()
     grants = page.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
     role = f"worker_{postgres_url.partition('test_')[2].partition('?')[0]}"
     async with open_store(postgres_url) as store, open_jobs(postgres_url, make=True) as jobs:

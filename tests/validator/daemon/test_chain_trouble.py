@@ -17,7 +17,7 @@ from subtensor_node import Node
 from localnet.chain.subnet import SimulatedSubnet
 from validator.health.status import Observer, Overview
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "operators" / "three-in-the-morning.md"
+PAGE: Final = Path(__file__).parents[3] / "docs" / "operators" / "three-in-the-morning.md"
 BACK: Final = 30  # blocks
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from cli_store import called, started
 
-VECTORS = Path(__file__).parent.parent / "vectors"
+VECTORS = Path(__file__).parents[2] / "vectors"
 COMMANDS = {
     "consensus": ["score", "consensus"],
     "weights": ["score", "weights"],
