@@ -41,7 +41,11 @@ ARG SOURCE_DATE_EPOCH
 COPY pyproject.toml README.md LICENSE /build/
 COPY migrations/ /build/migrations/
 COPY validator/ /build/validator/
+COPY sssa/ /build/sssa/
+COPY publisher/ /build/publisher/
+COPY taskmaker/ /build/taskmaker/
 RUN pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wheel-dir /build/dist /build \
+       /build/sssa /build/publisher /build/taskmaker \
     && pip --python /opt/validator/bin/python install --no-compile --no-deps --root /code /build/dist/*.whl \
     && python -m compileall -q -s /code -p / --invalidation-mode unchecked-hash /code \
     && cp -a /code/. / \
@@ -57,7 +61,7 @@ COPY requirements/miner.txt requirements/scanners.txt /build/requirements/
 RUN pip --python /opt/validator/bin/python install --no-compile --require-hashes -r /build/requirements/miner.txt \
     && pip --python /opt/validator/bin/python install --no-compile --require-hashes --no-deps \
        -r /build/requirements/scanners.txt \
-    && find /opt/validator/bin -mindepth 1 ! -name 'python*' ! -name validator -delete \
+    && find /opt/validator/bin -mindepth 1 ! -name 'python*' ! -name validator ! -name sssa -delete \
     && (python -m compileall -qq --invalidation-mode unchecked-hash /opt/validator/lib || true)
 COPY runner/ /build/runner/
 COPY miner/ /build/miner/

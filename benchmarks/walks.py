@@ -20,7 +20,7 @@ from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
-ROOMS: Final = tuple(f"{ROOT}/{room}/" for room in ("validator", "localnet", "miner"))
+ROOMS: Final = tuple(f"{ROOT}/{room}/" for room in ("validator", "sssa", "publisher", "taskmaker", "localnet", "miner"))
 _MINERS: Final = 6
 _ROUNDS: Final = 3
 _COMPREHENSIONS: Final = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})

@@ -1,5 +1,6 @@
 """An operator's installation: the built wheel and the locked packages in an empty environment, without a clone."""
 
+import asyncio
 import os
 import re
 import subprocess
@@ -27,16 +28,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "runtime.txt"))
-    build: list[str | Path] = [
-        Path(sys.executable).with_name("hatchling"),
-        "build",
-        "--target",
-        "wheel",
-        "--directory",
-        folder,
-    ]
-    subprocess.run(build, check=True, cwd=ROOT, capture_output=True, timeout=120)
-    wheel = folder / f"sssa_validator-{__version__}-py3-none-any.whl"
+    houses = (".", "sssa", "publisher", "taskmaker")
+    wheels = [wheel_of(ROOT / house, folder) for house in houses]
     pip: list[str | Path] = [
         sys.executable,
         "-m",
@@ -47,7 +40,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--quiet",
         "--no-index",
         "--no-deps",
-        wheel,
+        *wheels,
     ]
     subprocess.run(pip, check=True, timeout=120)
     return python.parent
@@ -88,11 +81,10 @@ def test_its_migrations_make_the_tables(installed: Path, tmp_path: Path) -> None
     assert (done.returncode, done.stdout.split()[-1]) == (0, "current")
 
 
-async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
-    command = [str(installed / "validator"), "run", "--config", str(write_settings(tmp_path))]
-    assert await until_a_round_ends(command, tmp_path, environment()) == 0
-    assert (tmp_path / "chain.json").exists()
-    assert run(installed, tmp_path, "validator", "rounds", "list", "--config", command[-1]).returncode == 0
+def test_without_the_local_network_a_simulated_chain_says_what_to_install(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "validator", "run", "--config", str(write_settings(tmp_path)))
+    assert done.returncode == 2
+    assert "install sssa-localnet" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -124,15 +116,21 @@ def test_help_lists_them_all_the_same(installed: Path, tmp_path: Path) -> None:
     assert {"run", "db", "tasks", "devnet", "miner"} <= listed
 
 
-def test_the_local_networks_wheel_brings_its_commands(installed: Path, tmp_path: Path) -> None:
+def test_the_local_networks_wheel_brings_its_commands_and_a_dry_run(installed: Path, tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "miner.txt"))
     install(
-        python, "--no-deps", *(str(wheel_of(ROOT / part, tmp_path)) for part in (".", "runner", "miner", "localnet"))
+        python,
+        "--no-deps",
+        *(str(wheel_of(ROOT / part, tmp_path)) for part in (".", "sssa", "taskmaker", "runner", "miner", "localnet")),
     )
     done = run(python.parent, tmp_path, "validator", "miner", "run", "--port", "0", "--config", "missing.toml")
     assert done.returncode == 2
     assert "missing.toml" in done.stderr
     code = "from miner.bundles.written import written_bundles; print(len(written_bundles()))"
     assert run(python.parent, tmp_path, "python", "-c", code).stdout == "18\n"
+    command = [str(python.parent / "validator"), "run", "--config", str(write_settings(tmp_path))]
+    assert asyncio.run(until_a_round_ends(command, tmp_path, environment())) == 0
+    assert (tmp_path / "chain.json").exists()
+    assert run(python.parent, tmp_path, "validator", "rounds", "list", "--config", command[-1]).returncode == 0

@@ -29,7 +29,7 @@ from taskmaker.packing import write_task
 BASE: Final = "python:3.12-slim"
 _STAND_IN: Final = "sssa-test/base"
 _CONTEXT: Final = ("Dockerfile", ".dockerignore", "pyproject.toml", "README.md", "LICENSE", "requirements")
-_TREES: Final = ("migrations", "validator", "miner", "localnet", "runner")
+_TREES: Final = ("migrations", "validator", "sssa", "publisher", "taskmaker", "miner", "localnet", "runner")
 _USER: Final = 10001
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 BLOCKING: Final = frozenset(
     {"open", "os.listdir", "os.scandir", "socket.getaddrinfo", "socket.gethostbyname", "subprocess.Popen", "os.system"}
 )
-_OURS: Final = str(Path(__file__).parents[2] / "validator")
+_OURS: Final = tuple(str(Path(__file__).parents[2] / house) for house in ("validator", "sssa"))
 
 
 def watch(file: str) -> None:
@@ -58,4 +58,8 @@ def _waited() -> float:
 def _place(frame: FrameType | None) -> str:
     while frame is not None and not frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
-    return "" if frame is None else f"{Path(frame.f_code.co_filename).relative_to(_OURS)}:{frame.f_code.co_qualname}"
+    return (
+        ""
+        if frame is None
+        else f"{Path(frame.f_code.co_filename).relative_to(Path(_OURS[0]).parent)}:{frame.f_code.co_qualname}"
+    )

@@ -9,6 +9,7 @@ DOCS = ROOT / "docs"
 SPEC = DOCS / "spec.md"
 ARCHITECTURE = DOCS / "architecture.md"
 SOURCE = ROOT / "validator"
+HOUSES = tuple(ROOT / name for name in ("validator", "sssa", "publisher", "taskmaker"))
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _CODE = re.compile(r"`([^`]+)`")

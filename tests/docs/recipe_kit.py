@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from doc_pages import ARCHITECTURE, ROOT, table
 
-_COPIED = ("validator", "migrations", "docs", "tests/docs")
+_COPIED = ("validator", "sssa", "publisher", "taskmaker", "migrations", "docs", "tests/docs")
 _FILE = re.compile(r"`([^`]*/[^`]*)`")
 
 

@@ -8,19 +8,30 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
-OUTSIDE_VALIDATOR = ("laboratory", "localnet", "miner", "runner/code_runner", "runner/tracer", "simulation")
+OUTSIDE_VALIDATOR = (
+    "laboratory",
+    "localnet",
+    "miner",
+    "runner/code_runner",
+    "runner/tracer",
+    "tests/simulation",
+    "publisher",
+    "taskmaker",
+)
 _HEAD = ("| floor | room | purpose |", "|---|---|---|")
 _BEGIN = "<!-- table: rooms -->\n\n"
 
 
 def packages() -> Iterator[tuple[str, str]]:
     """Yield floor and path of each room, the highest floor first; `–` for what is next to the validator."""
-    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
-    floors = [re.findall(r"validator\.(\w+)", layer) for layer in contract["layers"]]
-    for number, names in enumerate(floors):
-        for name in names:
-            folder = (ROOT / "validator" / name).is_dir()
-            yield str(len(floors) - 1 - number), f"validator/{name}" + ("" if folder else ".py")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    for house in ("validator", "sssa"):
+        layers = next(one["layers"] for one in contracts if f"({house}.cli)" in one.get("layers", ()))
+        floors = [re.findall(rf"{house}\.(\w+)", layer) for layer in layers]
+        for number, names in enumerate(floors):
+            for name in names:
+                folder = (ROOT / house / name).is_dir()
+                yield str(len(floors) - 1 - number), f"{house}/{name}" + ("" if folder else ".py")
     for name in OUTSIDE_VALIDATOR:
         yield "–", name
 
@@ -34,7 +45,7 @@ def docstring(path: str) -> str:
 def rows() -> list[str]:
     """Return the rows of the map."""
     return [
-        f"| {floor} | `{path.removeprefix('validator/')}{'' if path.endswith('.py') else '/'}` | {purpose} |"
+        f"| {floor} | `{path}{'' if path.endswith('.py') else '/'}` | {purpose} |"
         for floor, path in packages()
         for purpose in [" ".join(docstring(path).partition("\n\n")[0].split())]
     ]

@@ -26,9 +26,7 @@ CLAIMS = {
     "It speaks of a task and its kind, never of a kind by name.": (
         "The round flow, replay, audit and explain never name a kind"
     ),
-    "The validator imports neither the miner nor the local network": (
-        "The local network uses the miner, both use the validator, never the other way"
-    ),
+    "The validator imports neither the miner nor the local network": ("A house imports only from the houses below it"),
     "sends again only once that one can no longer arrive": (
         "validator/weights/test_weights_guard.py::test_a_submission_that_can_no_longer_arrive_is_sent_again_in_the_same_epoch"
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from cli_commands import TREE
-from doc_pages import DOCS, ROOT, SOURCE, SPEC, code, fenced, pages, prose
+from doc_pages import DOCS, HOUSES, ROOT, SPEC, code, fenced, pages, prose
 
 from sssa.protocol.reasons import Reason
 from validator.cli.reference import pages as made
@@ -25,7 +25,7 @@ def written() -> list[Path]:
 def source_text() -> str:
     return "\n".join(
         path.read_text()
-        for folder in (SOURCE, ROOT / "laboratory", ROOT / "miner", ROOT / "localnet")
+        for folder in (*HOUSES, ROOT / "laboratory", ROOT / "miner", ROOT / "localnet")
         for path in sorted(folder.rglob("*.py"))
     )
 

@@ -65,6 +65,7 @@ EXCEPT = {
     "localnet/cli/devnet.py": "urls of your own miners",
     "tests/sssa/proofs/test_holding.py": "of our own debate",
 }
+HOUSES = {"publisher", "sssa", "taskmaker", "validator"}
 DATA = ("miner/bundles/", "tests/taskmaker/planting/styles/", "taskmaker/planting/data/")
 
 
@@ -102,7 +103,10 @@ def _texts(path: Path) -> Iterator[tuple[int, str, bool]]:
 def room(path: Path) -> str:
     """Return the folder of a module; of those in `validator` and `tests` with the folder below."""
     folders = path.relative_to(ROOT).parts[:-1]
-    return "/".join(folders[: 2 if folders[0] in {"tests", "validator"} else 1])
+    depth = 2 if folders[0] in HOUSES else 1
+    if folders[0] == "tests":
+        depth = 3 if folders[1:2] and folders[1] in HOUSES else 2
+    return "/".join(folders[:depth])
 
 
 def defined_names(tree: ast.Module, *, with_locals: bool) -> Iterator[tuple[int, str]]:

@@ -13,11 +13,11 @@ PAGES = "validator/cli/kinds/__init__.py"
 
 def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_explained(tmp_path: Path) -> None:
     tree = Tree(tmp_path / "tree")
-    tree.new("validator/kinds/toy/__init__.py", '"""Toys."""\n')
-    tree.new("validator/kinds/toy/kind.py", (KINDS / "toy_kind.py").read_text())
+    tree.new("sssa/kinds/toy/__init__.py", '"""Toys."""\n')
+    tree.new("sssa/kinds/toy/kind.py", (KINDS / "toy_kind.py").read_text())
     page = (KINDS / "toy_page.py").read_text()
-    tree.new("validator/cli/kinds/toy.py", page.replace("from toy_kind ", "from validator.kinds.toy.kind "))
-    tree.after(REGISTRY, "from sssa.kinds.interface ", "from validator.kinds.toy.kind import TOY\n")
+    tree.new("validator/cli/kinds/toy.py", page.replace("from toy_kind ", "from sssa.kinds.toy.kind "))
+    tree.after(REGISTRY, "from sssa.kinds.interface ", "from sssa.kinds.toy.kind import TOY\n")
     tree.put(REGISTRY, "(ASSESSMENT, WORKFLOW)", "(ASSESSMENT, WORKFLOW, TOY)")
     tree.put(PAGES, "import assessment, workflow\n", "import assessment, toy, workflow\n")
     tree.after(
@@ -25,16 +25,14 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
         '    "workflow": KindPage(',
         '    "toy": KindPage(toy.write_toy, toy.subject, toy.outcome_line, toy.print_members),\n',
     )
-    tree.after(
-        ASSEMBLY, "from validator.kinds.assessment.supply ", "from validator.kinds.toy.kind import TOY, Stamper\n"
-    )
+    tree.after(ASSEMBLY, "from validator.kinds.assessment.supply ", "from sssa.kinds.toy.kind import TOY, Stamper\n")
     tree.put(ASSEMBLY, "    runners = {", "    runners = {TOY.name: Stamper(), ")
     told = tree.use(
         """
         import asyncio, sys
         from dataclasses import replace
         from types import SimpleNamespace
-        import validator.kinds.toy.kind as room
+        import sssa.kinds.toy.kind as room
         sys.modules["toy_kind"] = room
         from replays import replayed
         from toy_miners import ToyWorld
@@ -66,7 +64,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
                         print_round_explanation(await explain_round(tx, 0, hotkey))
 
         asyncio.run(main(f"sqlite:///{sys.argv[1]}"))
-        assert "validator.kinds.toy.kind" in PRELOAD
+        assert "sssa.kinds.toy.kind" in PRELOAD
         """,
         str(tree.folder / "store.sqlite"),
     )

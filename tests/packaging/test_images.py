@@ -74,7 +74,7 @@ def test_a_plain_build_makes_the_operators_image() -> None:
 
 def test_the_operators_image_takes_nothing_of_the_local_network() -> None:
     paths = brought("validator")
-    assert {"validator/", "migrations/", "requirements/scale.txt"} <= paths
+    assert {"sssa/", "validator/", "publisher/", "taskmaker/", "migrations/", "requirements/scale.txt"} <= paths
     assert not [path for path in paths if re.search("localnet|miner|dev", path)]
     assert {"localnet/", "miner/"} <= brought("localnet")
 

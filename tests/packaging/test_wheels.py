@@ -1,4 +1,4 @@
-"""Contents of the five distributions: the operator's has nothing of the local network."""
+"""Contents of the distributions: the operator's has nothing of the local network."""
 
 import tomllib
 import zipfile
@@ -13,6 +13,9 @@ import validator
 
 PROJECTS = {
     "validator": "",
+    "sssa": "sssa",
+    "publisher": "publisher",
+    "taskmaker": "taskmaker",
     "laboratory": "laboratory",
     "miner": "miner",
     "localnet": "localnet",
@@ -39,7 +42,7 @@ def test_the_validators_wheel_holds_its_package_and_the_migrations_and_nothing_e
     assert "validator/migrations/versions/r0001_tables.py" in expected
 
 
-@pytest.mark.parametrize("project", ["laboratory", "miner", "localnet"])
+@pytest.mark.parametrize("project", ["sssa", "publisher", "taskmaker", "laboratory", "miner", "localnet"])
 def test_the_other_distributions_wheels_hold_their_packages(wheels: dict[str, Path], project: str) -> None:
     assert names_in(wheels[project]) == files_in(ROOT / project) - {f"{project}/pyproject.toml"}
 
@@ -65,16 +68,19 @@ def test_all_distributions_have_one_version(wheels: dict[str, Path]) -> None:
     found = {name: metadata_of(wheel) for name, wheel in wheels.items()}
     assert {tuple(each["Version"]) for each in found.values()} == {(validator.__version__,)}
     asked = {
-        name: {line for line in found[name]["Requires-Dist"] if line.startswith("sssa-")}
+        name: {line for line in found[name]["Requires-Dist"] if line.startswith("sssa")}
         for name in PROJECTS
         if name != "runner"
     }
-    ours = {name: f"sssa-{name}=={validator.__version__}" for name in PROJECTS}
+    ours = {name: f"{'' if name == 'sssa' else 'sssa-'}{name}=={validator.__version__}" for name in PROJECTS}
     assert asked == {
-        "validator": set(),
-        "laboratory": {ours["validator"]},
-        "miner": {ours["validator"], ours["runner"]},
-        "localnet": {ours["validator"], ours["runner"], ours["miner"]},
+        "sssa": set(),
+        "validator": {ours["sssa"]},
+        "publisher": {ours["sssa"], ours["validator"]},
+        "taskmaker": {ours["sssa"], ours["validator"]},
+        "laboratory": {ours["sssa"]},
+        "miner": {ours["sssa"], ours["validator"], ours["runner"]},
+        "localnet": {ours[name] for name in ("sssa", "validator", "taskmaker", "runner", "miner")},
     }
 
 
@@ -82,7 +88,7 @@ def test_what_the_distributions_ask_for_is_what_is_locked() -> None:
     for project, listed in (("", "runtime"), ("miner", "miner")):
         described = tomllib.loads((ROOT / project / "pyproject.toml").read_text())["project"]["dependencies"]
         lines = (ROOT / "requirements" / f"{listed}.in").read_text().splitlines()
-        assert {line for line in described if not line.startswith("sssa-")} == {
+        assert {line for line in described if not line.startswith("sssa")} == {
             line for line in lines if line and not line.startswith(("#", "-"))
         }
 

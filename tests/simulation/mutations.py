@@ -14,7 +14,19 @@ from typing import Final, NamedTuple
 from simulation.faults import CUTS, KILLS, STOPS
 
 _ROOT: Final = Path(__file__).parents[2]
-_COPIED: Final = ("validator", "migrations", "simulation", "tests/core", "runner", "miner", "pyproject.toml")
+_COPIED: Final = (
+    "validator",
+    "sssa",
+    "publisher",
+    "taskmaker",
+    "localnet",
+    "migrations",
+    "tests/simulation",
+    "tests/core",
+    "runner",
+    "miner",
+    "pyproject.toml",
+)
 
 
 class Mutation(NamedTuple):
