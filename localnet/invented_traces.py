@@ -1,4 +1,4 @@
-"""Cheating miners that send traces of no run of theirs, to test executions; only probes and a copied run are real."""
+"""Test miners that cheat on execution traces: they trace only the probes, copy another miner's run, or invent a run."""
 
 import asyncio
 import itertools
@@ -28,17 +28,17 @@ _TOOL: Final = re.compile(r'"name"\s*:\s*"([\w.-]{1,64})"')
 
 
 async def answer_without_a_run(assessment: Assessment) -> Response:
-    """Report everything there is with traces of the probes alone: of the bundle nothing is run."""
+    """Return a full report with traces of the probes only. The bundle is not run."""
     return encode(await assessment.answer(await assessment.analysis(), run=False))
 
 
 class Copying:
-    """Sends the traces of an ally: of the two that copy, one runs each task's bundle, under its one nonce."""
+    """Colluding miners that share one run: the first to get a task runs it, the others send the same traces."""
 
     runs: ClassVar[dict[str, asyncio.Task[Records]]] = {}
 
     async def __call__(self, assessment: Assessment) -> Response:
-        """Return the full answer with traces that may be somebody else's."""
+        """Return the full answer with traces that may be another miner's."""
         analysis, task_id = await assessment.analysis(), assessment.dispatch.task_id
         if not assessment.runtime_primary:
             return encode(await assessment.answer(analysis))
@@ -48,14 +48,14 @@ class Copying:
 
 
 async def invent_a_run_carelessly(assessment: Assessment) -> Response:
-    """Do as little as can be: a careless report, traces guessed from the names of files, probes copied."""
+    """Return a careless report with traces guessed from the source files, and copied probes."""
     analysis = await assessment.analysis()
     hotkey, task_id = assessment.kit.signer.hotkey, assessment.dispatch.task_id
     return await _pretended(assessment, careless(analysis, assessment.files, hotkey, task_id))
 
 
 async def invent_a_run(assessment: Assessment) -> Response:
-    """Report everything there is, and invent its traces all the same."""
+    """Return a full report with invented traces."""
     return await _pretended(assessment, await assessment.analysis())
 
 
@@ -66,7 +66,7 @@ async def _pretended(assessment: Assessment, analysis: Analysis) -> Response:
 
 
 def invented(files: Mapping[str, bytes], skill_type: SkillType, probe: ProbeEvidence) -> Records:
-    """Return records of every trace of the type: the probes of the dispatch, and what is in the source."""
+    """Return trace records of the skill type: the dispatch's probes, and guesses from the source."""
     records, ticks = empty_records(skill_type), itertools.count()
     for name, fields in itertools.chain(_probes(probe), _guesses(files)):
         if name in records:
@@ -98,7 +98,7 @@ def _guesses(files: Mapping[str, bytes]) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def _named_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every path, host and command that is in code, as the record that a run of it would leave."""
+    """Yield a trace record for each path, host and command in the code."""
     for scheme, host in sorted(set(_HOST.findall(text))):
         yield "network", {"domain": host, "dst_port": 53, "proto": "dns"}
         yield "network", {"domain": host, "dst_port": 80 if scheme == "http" else 443, "proto": "tcp"}

@@ -1,4 +1,4 @@
-"""`POST /api/v1/skills`, the only write of `validator serve`: a submitted skill waits for a round."""
+"""`POST /api/v1/skills`: queues a submitted skill for a later round. It is the only write of `validator serve`."""
 
 import asyncio
 from http import HTTPStatus
@@ -26,20 +26,20 @@ _EVERYBODY: Final = "submitters"
 
 
 class SkillParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """The skill's type; guessed from its files where it is not given."""
+    """The skill's type; detected from the files if omitted."""
 
     skill_type: SkillType | UnsetType = UNSET
 
 
 class SubmittedDocument(Struct, frozen=True):
-    """A skill that waits; the attestation is at `attestation` after the round that has it."""
+    """A queued skill. `attestation` is the path of its attestation, which exists after the round that assesses it."""
 
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
     attestation: str
 
 
 class Submissions:
-    """The door for skills: one at a time, one a minute in the mean and ten at once, with the token for submitters."""
+    """Endpoint for skills. It needs the submit token, reads one body at a time, and takes 1 a minute, 10 at once."""
 
     def __init__(self, settings: Settings, clock: Clock, prefix: str) -> None:
         self._settings, self._clock, self._prefix = settings, clock, prefix
@@ -47,7 +47,7 @@ class Submissions:
         self._turn = asyncio.Lock()
 
     async def take(self, request: web.Request) -> web.Response:
-        """Queue the body, a bundle; 202 with where its attestation will be."""
+        """Queue the bundle in the body; return 202 with the path of its future attestation."""
         token = self._settings.web.submit_token
         if token is None or not bears(request, token):
             raise RefusedError(HTTPStatus.UNAUTHORIZED, "this needs web.submit_token", {"WWW-Authenticate": "Bearer"})
@@ -68,7 +68,7 @@ class Submissions:
     async def _submit(self, data: bytes, skill_type: SkillType | None) -> str:
         most = self._settings.attestations.submissions
         try:
-            async with open_store(self._settings.store.url.reveal()) as store:  # all else here opens it to read
+            async with open_store(self._settings.store.url.reveal()) as store:  # all other endpoints open it read-only
                 return await submit(store, data, skill_type, self._clock.now(), most)
         except QueueFullError as error:
             raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, error.detail, {"Retry-After": "600"}) from None
@@ -88,7 +88,7 @@ async def _body(request: web.Request) -> bytes:
 
 
 def operation(problems: dict[str, Any], document: dict[str, Any], parameters: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return its part of the OpenAPI document."""
+    """Return the OpenAPI operation of this endpoint."""
     what = "Submit a skill, a gzipped tar: a later round has it."
     return {
         "summary": what,

@@ -1,4 +1,4 @@
-"""Vectors of a log, each computed again and compared with its uids' owners, and their fates (SPEC 16, D-28). No I/O."""
+"""Verification of a log's weight vectors: recomputation, uid owners, submission results (SPEC 16, D-28). No I/O."""
 
 import sys
 from array import array
@@ -20,7 +20,7 @@ from sssa.scoring import UnknownScoringVersionError, version
 from sssa.state.mechanism_state import State
 from sssa.state.round_end import record_vector
 
-_SNAPSHOTS: Final = 8  # snapshots: a vector's is as new as that of the newest round, or a few blocks older
+_SNAPSHOTS: Final = 8  # a vector's snapshot may be a few blocks older than that of the newest round
 _MOST_DOUBTS: Final = 10_000
 _OWNER, _EPOCH = "owner", "weights.epoch"
 _UIDS, _EPOCHS = "uids of vectors", "epochs of vectors"
@@ -29,7 +29,7 @@ Uids = dict[str, int]
 
 
 class SnapshotFacts(NamedTuple):
-    """Facts of a round's snapshot; snapshots between which nobody registered or left share `uids`."""
+    """Facts of a round's snapshot. Consecutive snapshots with the same registrations share one `uids`."""
 
     block: int
     epoch: int
@@ -43,12 +43,12 @@ class SnapshotFacts(NamedTuple):
 
     @property
     def heir(self) -> str | None:
-        """The owner's hotkey, where it is registered."""
+        """The owner's hotkey; None if it is not registered."""
         return self.owner if self.uid_of(self.owner) is not None else None
 
 
 class _Doubt(NamedTuple):
-    """One place where a vector says otherwise than the round before it: a miner's uid, the owner's hotkey or the epoch.
+    """One difference between a vector and the round before it: a miner's uid, the owner's hotkey or the epoch.
 
     `hotkey` is None where it is about who the owner is, or about the epoch.
     """
@@ -59,7 +59,7 @@ class _Doubt(NamedTuple):
 
 
 class _Doubted(NamedTuple):
-    """A vector that says otherwise than the round before it."""
+    """A vector that differs from the round before it."""
 
     line: Line
     block: int
@@ -69,10 +69,10 @@ class _Doubted(NamedTuple):
 
 @dataclass(slots=True)
 class RoundSnapshots:
-    """Snapshots of a log's newest rounds, and the claims of its newest vectors that contradict them so far.
+    """Snapshots of a log's newest rounds, and claims of recent vectors that differ and wait for the next round.
 
-    What the round before a vector and the one after it say alike was so in between: a hotkey that leaves does not come
-    back to the same uid before the next round. What changed between the two is the validator's word (`word`).
+    If the rounds before and after a vector agree on a uid, it held in between: a hotkey that leaves does not return to
+    the same uid before the next round. A claim that changed between the two cannot be verified: `on_word` counts it.
     """
 
     on_word: Counter[str] = field(default_factory=Counter)
@@ -88,7 +88,7 @@ class RoundSnapshots:
         return self._newest[-1].uids.keys() if self._newest else frozenset()
 
     def add(self, snapshot: MetagraphSnapshot) -> None:
-        """Take in the snapshot of the next round. Vectors that waited for it are held by `settle` first."""
+        """Add the snapshot of the next round. Call `settle` next: it compares the vectors that waited for it."""
         uids = {neuron.hotkey: neuron.uid for neuron in snapshot.neurons}
         if self._newest and self._newest[-1].uids == uids:
             uids = self._newest[-1].uids
@@ -96,7 +96,7 @@ class RoundSnapshots:
         self._newest = [*self._newest, newest][-_SNAPSHOTS:]
 
     def settle(self) -> None:
-        """Compare the vectors before the newest round with it (FaultError: the rounds on both sides say otherwise)."""
+        """Compare the vectors before the newest round with it (FaultError: both neighboring rounds contradict one)."""
         if not self._doubted or not self._newest:
             return
         after, doubted = self._newest[-1], self._doubted
@@ -196,12 +196,12 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """The vectors of a mechanism that a log tells.
+    """Summary of a mechanism's vectors in a log.
 
     Attributes:
         kinds: what its newest vector pays for.
         since: block of its first vector in the file.
-        open_since: block of its newest vector, if that was to be sent and the log does not tell its fate.
+        open_since: block of its newest vector, if it was submitted and the log does not have its result.
     """
 
     netuid: int
@@ -229,13 +229,13 @@ class _MechanismState(NamedTuple):
 
 @dataclass(slots=True)
 class Fates:
-    """The fates of submissions.
+    """Results of submissions.
 
     Attributes:
-        states: how many fates of each state.
-        before: how many of vectors from before the file, or forgotten since.
+        states: number of results in each state.
+        before: number of results of vectors that predate the file, or were evicted.
         newest: (netuid, mechid) to the vector that was confirmed last.
-        turned: vectors that pay for other kinds than the one before of their mechanism: the validator's word.
+        turned: number of vectors that pay for other kinds than the previous one of their mechanism; not verifiable.
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -248,7 +248,7 @@ class Fates:
     _by_mechanism: dict[tuple[int, int], _MechanismState] = field(default_factory=dict)
 
     def begin(self, sequence: int) -> None:
-        """Take note of a receipt; fates of vectors before the first one cannot be checked."""
+        """Record the first receipt. Results of earlier vectors cannot be checked."""
         if self._first is None:
             self._first = sequence
 
@@ -329,9 +329,9 @@ _MOST_MECHANISMS: Final = 256
 
 @dataclass(slots=True)
 class Vectors:
-    """The vectors of a log, as far as it was read.
+    """The verified vectors of the part of a log that was read.
 
-    `counted` has the names of `Verified`, `word` the validator's word.
+    `counted` uses the field names of `Verified`; `on_word` counts claims that cannot be verified.
     """
 
     fates: Fates = field(default_factory=Fates)
@@ -349,7 +349,7 @@ class Vectors:
     def add(
         self, reader: LineReader, receipt_line: Line, receipt: Receipt, next_round: int | None, state: State
     ) -> State:
-        """Take in the vector or the fate of a receipt, if it has one; return the state after it (FaultError).
+        """Add the vector or the submission result of a receipt, if it has one; return the state after it (FaultError).
 
         `next_round` is the first round that has not ended; None where the file has no round yet.
         """

@@ -1,8 +1,8 @@
-"""The records of a consensus proof: evidence, claims, votes, dissents, tensions; each checks its own values (SPEC 14).
+"""Records of a consensus proof: evidence, claims, votes, dissents, tensions; validation and vote counts (SPEC 14).
 
 Names, order and defaults of the fields are those that debate systems use. Records are mutable, because a debate grows
 and revises its claims; a proof is identified by its checksum and digest, never by identity. Scores are in [0, 1]
-and checked when a record is made, times are ISO 8601 in UTC and given, never read from a clock.
+and checked when a record is made. Timestamps are ISO 8601 in UTC and come from the caller.
 """
 
 import math
@@ -21,7 +21,7 @@ EPOCH: Final = "1970-01-01T00:00:00Z"
 
 
 class ProofError(ValidatorError, ValueError):
-    """A consensus proof cannot hold this."""
+    """Invalid value in a consensus proof."""
 
 
 class UnknownClaimError(ProofError):

@@ -1,4 +1,4 @@
-"""A task: a bundle to be assessed, its windows and what is known to be true of it (SPEC 13; SPEC 16, D-33)."""
+"""Task document (`task.json`): the bundle to assess, answer windows and ground truth (SPEC 13; SPEC 16, D-33)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal, NamedTuple
@@ -30,13 +30,13 @@ Provenance = Literal["curated", "canary", "none"]
 
 
 class Window(NamedTuple):
-    """When an answer may come, in seconds after its dispatch."""
+    """Answer window of one role: earliest and latest time, in seconds after the dispatch."""
 
     t_min: float
     deadline: float
 
     def part(self, t: float) -> float:
-        """Return f for an answer after `t` seconds: 0 at t_min, 1 at the deadline; any has one (SPEC 6, eta)."""
+        """Return the fraction of the window elapsed at `t` seconds: 0 at t_min, 1 at the deadline (SPEC 6, eta)."""
         return (t - self.t_min) / (self.deadline - self.t_min)
 
 
@@ -55,7 +55,7 @@ class KnownFinding(Document, frozen=True):
     """One finding that a correct analysis reports (SPEC 16, D-33); the fields are those of an SSSA's (SPEC 2).
 
     Attributes:
-        kind: what kind of fault it is, `family/shape` where it was planted; what is counted by, in listings.
+        kind: kind of fault, `family/shape` if planted. Listings group faults by it.
     """
 
     category: Category
@@ -67,11 +67,11 @@ class KnownFinding(Document, frozen=True):
 
 
 class Truth(Document, frozen=True):
-    """Known facts of a bundle; a null field makes its axis not apply (SPEC 6).
+    """Ground truth of a bundle. A null field disables its quality axis (SPEC 6).
 
     Attributes:
-        findings: all that is to be found, where that is known; unset in truths of task_version 1.0, which have no such
-            field. No scoring version reads it (D-33).
+        findings: complete list of expected findings, null if unknown; unset in truths of task_version 1.0. No scoring
+            version reads it (D-33).
         mark: the path that the bundle's execution mark touches, as traces name it (SPEC 15); unset without one.
     """
 
@@ -88,7 +88,7 @@ class Truth(Document, frozen=True):
 
 
 class Task(OfAssessment, Document, frozen=True):
-    """`task.json`. A truth of version 1.1 says `findings`, one of 1.0 does not."""
+    """`task.json`. `truth.findings` is required in version 1.1 and forbidden in 1.0."""
 
     task_version: Literal["1.0", "1.1"]
     skill_type: SkillType
@@ -100,14 +100,14 @@ class Task(OfAssessment, Document, frozen=True):
 
 
 def parse_task(data: bytes) -> Task:
-    """Return the task in `data` (JsonError: not a task, or one that contradicts itself; the text names the field)."""
+    """Return the task in `data` (JsonError: not a task, or fields contradict each other; the text names the field)."""
     task = decode(data, Task, limit=limits.MAX_TASK_BODY)
     check_task(task)
     return task
 
 
 def check_task(task: Task) -> None:
-    """Refuse windows, provenance, injections, findings or canaries that cannot be meant.
+    """Refuse windows, provenance, injections, findings or canaries that are inconsistent.
 
     Raises:
         SchemaError: naming the field.

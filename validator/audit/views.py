@@ -1,7 +1,6 @@
-"""Read queries of operators (rounds, miners, faults, flags) as plain values, each read in one transaction.
+"""Read models for commands and the API: rounds, miners, faults, flags, weights. Each query uses one transaction.
 
-Commands print them and the API sends them. Their field names are what `--json` shows, so they are part of the
-interface.
+Their field names are those of `--json` and of the API, so they are part of the interface.
 """
 
 import math
@@ -36,16 +35,16 @@ async def round_list(tx: Transaction, limit: int, before: int | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class MinerView:
-    """One hotkey.
+    """State of one miner hotkey.
 
     Attributes:
-        uid: of the newest snapshot with it; another hotkey may hold it now unless `registered`.
-        skill_types: usable types of the declaration that counts now.
+        uid: in the newest snapshot that contains the hotkey; another one may hold it now unless `registered`.
+        skill_types: usable types of the declaration in force.
         reputations: of those types and of every type that ever had an event (SPEC 10).
-        flags: standing ones; `ejected` from three on (SPEC 9).
-        score: sum of the `type_scores` that are paid: what weights are made of (SPEC 11).
+        flags: number of active flags; enough of them eject the miner, see `ejected` (SPEC 9).
+        score: sum of the `type_scores` that are paid: the input of the weights (SPEC 11).
         window_entries: number of entries that count, per type; warm-up ends at 20.
-        unpaid: windows that would not be paid now, and what brings each back (SPEC 11, D-23).
+        unpaid: windows that would not be paid now, and how each can be paid again (SPEC 11, D-23).
     """
 
     hotkey: str
@@ -111,7 +110,7 @@ def _view(paid: Paid, record: MinerRecord, unpaid: tuple[DescribedUnpaid, ...], 
 
 @dataclass(frozen=True, slots=True)
 class FaultShare:
-    """Number of known faults, and of those that were reported."""
+    """Number of known faults, and how many of them were reported."""
 
     matched: int
     known: int
@@ -119,11 +118,11 @@ class FaultShare:
 
 @dataclass(frozen=True, slots=True)
 class FinderView:
-    """One miner, by its answers that passed the gates to tasks whose faults are known.
+    """One miner's detection of known faults, over its answers that passed the gates.
 
     Attributes:
-        families: reported ones of known faults by family, the part of a kind before the `/`; `kinds` by the whole kind.
-        unmatched: findings that name none of the faults.
+        families: counts by fault family, the part of `kind` before the `/`; `kinds` has them by the whole kind.
+        unmatched: number of findings that match no known fault.
     """
 
     hotkey: str
@@ -136,9 +135,9 @@ class FinderView:
 
 @dataclass(frozen=True, slots=True)
 class FaultList:
-    """The faults found of those that are known in `tasks` of settled `rounds`.
+    """Detection of the known faults in `tasks` of settled `rounds`.
 
-    Best finders first, and over all answers.
+    Miners are sorted by the share of faults that they reported, highest first; `kinds` is over all answers.
     """
 
     rounds: int
@@ -156,7 +155,7 @@ class _Tally:
 
 
 async def fault_list(tx: Transaction, rounds: int, step: Callable[[], None] = lambda: None) -> FaultList:
-    """Return the known faults that miners reported in the newest rounds; call `step` after each (DamagedError)."""
+    """Return how many known faults miners reported in the newest rounds; call `step` after each (DamagedError)."""
     miners: dict[str, _Tally] = {}
     settled = tasks = 0
     for record in await tx.rounds.listing(rounds):
@@ -220,13 +219,13 @@ class WeightLine:
 
 @dataclass(frozen=True, slots=True)
 class WeightsView:
-    """A submission.
+    """A weight submission.
 
     Attributes:
         sum: of the miners' weights; with the record's `unallocated` it is 1.
         miners: largest weight first, then largest score, then by hotkey; those with a score but no weight included.
-        scoring_version: that it was computed under.
-        unpaid: windows that it did not pay, with what was in force then (SPEC 11, D-23).
+        scoring_version: of the vector.
+        unpaid: windows that it did not pay, with the reason at that time (SPEC 11, D-23).
     """
 
     record: WeightsRecord
@@ -237,7 +236,7 @@ class WeightsView:
 
 
 async def latest_weights(tx: Transaction, mechid: int) -> WeightsView | None:
-    """Return the mechanism's newest submission, whatever the result; None before the first."""
+    """Return the mechanism's newest weight submission, whatever the result; None before the first."""
     record = await tx.weights.latest(mechid)
     if record is None:
         return None

@@ -1,4 +1,4 @@
-"""`validator audit …`: writes the signed log of all rounds as a file, and checks such files (docs/auditors.md)."""
+"""`validator audit`: `export` writes the signed audit log to a file, `verify` checks such a file (docs/auditors.md)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from validator.store import Store
 
 
-_SPOOLED: Final = 8 * 1024 * 1024  # bytes of a receipt's lines in memory; more are in a file
+_SPOOLED: Final = 8 * 1024 * 1024  # bytes of a receipt's lines in memory; more go to a temporary file
 AUDIT = group()
 
 
@@ -48,7 +48,7 @@ def export(
     from validator.audit.export import audit_lines, first_sequence  # noqa: PLC0415 - they load the store
 
     async def write_log(store: "Store", write: Callable[[bytes], None]) -> None:
-        """Read it in a transaction for each receipt; what takes it may stop, and an open one would pin the store."""
+        """Read each receipt in its own transaction: the reader may block, and an open one would pin the store."""
         async with store.read() as tx:
             first, many = await first_sequence(tx, since), await tx.receipts.count()
         if first is None:
@@ -100,7 +100,7 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
 
 
 def ask_chain(settings: "Settings", verified: Verified) -> tuple[Anchored, tuple[ComparedRow, ...]]:
-    """Return the anchor and the rows that a file's owner has on the settings' chain.
+    """Return the on-chain anchor and weight rows of the log's owner.
 
     No wallet is needed (ChainError).
     """

@@ -1,4 +1,4 @@
-"""`validator health`: the state of a running validator; the container's health check."""
+"""`validator health`: print the state of a running validator. It is the container's health check."""
 
 from typing import Annotated
 
@@ -17,9 +17,10 @@ def health(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when it is degraded, too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask /readyz of the validator that runs with these settings; a line for each condition, with advice.
+    """Query /readyz of the validator with these settings and print one line per condition, with advice.
 
-    Exit 0: ok, degraded or stopping, which no restart would better. Exit 1: unhealthy, or no answer.
+    Exit 0: ok, stopping or, without --strict, degraded; a restart would not help. Exit 1: unhealthy, no answer or, with
+    --strict, degraded.
     """
     answer = ask_health(settings_of(config).health, timeout)
     if as_json:

@@ -1,6 +1,6 @@
-"""The validator's heartbeat, which shows when the validator stood still (SPEC 16, D-26).
+"""Detection of stalls of the validator's event loop (SPEC 16, D-26).
 
-In memory; the store gets stalls from `dispatch.py`.
+Stalls are kept in memory; `dispatch.py` stores them.
 """
 
 from collections import deque
@@ -12,12 +12,12 @@ from sssa.sources import Clock
 from validator.outgoing.stalls import BEAT_S, Stall, stall_between
 from validator.telemetry import Event
 
-_KEPT: Final = 10_000  # stalls; of the shortest kind three hours of nothing else
+_KEPT: Final = 10_000  # stalls: about three hours of back-to-back stalls of the minimum length
 _log = structlog.get_logger()
 
 
 class Heartbeat:
-    """Beats every 0.1 s on the event loop, which every deadline runs on, too."""
+    """Detector that wakes every 0.1 s on the event loop that also runs the deadlines. A late wake-up is a stall."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -37,8 +37,7 @@ class Heartbeat:
     def since(self, moment: float) -> tuple[Stall, ...]:
         """Return the stalls that ended after a moment of the monotonic clock, oldest first.
 
-        After a stop everything that was due is run at once, deadlines among it: the stall that this beat has yet to
-        end is one of them.
+        A stall in progress is included: after one, deadlines that are due may run before the next beat records it.
         """
         stalls = [stall for stall in self._stalls if stall.end > moment]
         open_ = None if self._last is None else stall_between(self._last, self._clock.monotonic())

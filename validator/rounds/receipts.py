@@ -1,4 +1,7 @@
-"""Receipts of rounds, each written in the transaction that ends it, and epoch salts, drawn ahead (SPEC 8, D-8)."""
+"""Receipts and epoch salts of rounds (SPEC 8, D-8).
+
+A receipt is written in the transaction that ends its round. A salt is drawn, and committed to, one epoch ahead.
+"""
 
 from datetime import datetime
 
@@ -11,14 +14,14 @@ from validator.store.rows import SaltRecord
 
 
 async def salt_to_use(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRecord:
-    """Return the salt that `epoch_salt` will bind to the epoch, or did; nothing is bound."""
+    """Return the salt of the epoch, or the pending one that `epoch_salt` would assign. Assigns nothing."""
     return await tx.salts.current(epoch) or await pending_salt(tx, random)
 
 
 async def epoch_salt(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRecord:
-    """Return the epoch's salt, binding the pending one to it; a fresh pending one is left for the next epoch.
+    """Return the epoch's salt. Assign the pending salt if needed, and draw the next one.
 
-    Call it in a transaction that ends with a receipt or a round of the epoch: the log must know of every bound salt.
+    Call it in a transaction that writes a receipt or a round of the epoch, so that every assigned salt is in the log.
     """
     salt = await tx.salts.current(epoch)
     if salt is None:
@@ -31,15 +34,15 @@ async def epoch_salt(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRe
 async def write_receipt(tx: Transaction, signer: Signer, now: datetime, end: RoundEnd) -> None:
     """Write the receipt of a round that ends in this transaction; call it after the round is closed.
 
-    It makes the salts of all epochs before this one public (WrongStateError: none is committed to for the next epoch).
+    It reveals the salts of all earlier epochs (WrongStateError: no salt is committed to for the next epoch).
     """
     await _append(tx, signer, now, "round", end)
 
 
 async def close_epoch(store: Store, signer: Signer, clock: Clock) -> bool:
-    """Make the salt of the running epoch public, for a network that ends; return whether that was done.
+    """Reveal the salt of the current epoch when a local network ends; return whether that was done.
 
-    It is not while a round is open or was never begun. No further round is drawn in that epoch: it would be skipped.
+    It is not done while a round is open, or if no salt was assigned. Later rounds of that epoch are skipped.
     """
     async with store.begin() as tx:
         newest = await tx.salts.newest()

@@ -1,8 +1,7 @@
-"""The runtime image in containers of an engine, one for each run, in which every limit holds (SPEC 15).
+"""Container sandbox: each run executes the runtime image in its own isolated container with enforced limits (SPEC 15).
 
-A tmpfs is gone with the last container that uses it. So a second container of the image, the holder, keeps a run's
-folders while its `sleep` waits, sealed in the same way: what the run wrote is read from a container that still runs
-after the run has ended, and in which no bundle ran.
+A tmpfs volume is lost when its last container stops. A second container, the holder, sleeps with the same isolation and
+keeps the volumes mounted, so that the evidence is read from a container that never ran the bundle.
 """
 
 import asyncio
@@ -48,17 +47,14 @@ from validator.settings.model import SandboxSettings
 from validator.telemetry import Event
 
 _PAGE: Final = 4_096
-_HOLDER: Final = SandboxLimits(memory=64 * MIB, processes=64, open_files=256)  # what starts it needs more than it does
+_HOLDER: Final = SandboxLimits(memory=64 * MIB, processes=64, open_files=256)  # its start needs more than its `sleep`
 _SHARED: Final = 64 * MIB  # /dev/shm, which counts as memory
 _SCRATCH_ENTRIES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the image's program, which is its entry point's argument.
-
-    `bundle` is a tar of its folder.
-    """
+    """One run of the image: `program` is the argument of its entry point, `bundle` a tar of the bundle's folder."""
 
     program: str
     bundle: bytes
@@ -72,12 +68,12 @@ def bundle_options() -> dict[str, str]:
 
 
 def evidence_options(limits: SandboxLimits) -> dict[str, str]:
-    """Return the options of the volume that an image writes to: in memory, and no larger than it may be."""
+    """Return the options of the volume that an image writes to: in memory, limited to the size of the evidence."""
     return _tmpfs(limits.evidence + _PAGE * limits.entries, limits.entries, "1777", ",noexec")
 
 
 def holder(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str, str], runtime: str | None) -> Any:
-    """Return the container that keeps both volumes for as long as the run may take; arguments as of `container`."""
+    """Return the configuration of the holder, which lives as long as the run may take; arguments as of `container`."""
     config = _sealed(image, _HOLDER, labels, runtime)
     config["Entrypoint"] = ["sleep", str(int(run.limits.wall_s + _SLACK_S))]
     config["HostConfig"]["Mounts"] = [_volume(f"{name}-bundle", BUNDLE), _volume(f"{name}-evidence", EVIDENCE)]
@@ -85,7 +81,7 @@ def holder(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str, s
 
 
 def container(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str, str], runtime: str | None) -> Any:
-    """Return the container of the image's program.
+    """Return the configuration of the container that runs the image's program.
 
     `name` prefixes the volumes' names. The image's own labels are emptied, so that no other program on this engine acts
     on them. `runtime` is the OCI runtime; None for the engine's own.
@@ -192,7 +188,7 @@ class NoImageError(Exception):
 class Images:
     """The images of one engine that bundles and code run in; pulling one may take `pull_s`.
 
-    An image that could not be pulled is asked for again after a minute, not for every run.
+    A failed pull is retried after a minute, not for every run.
     """
 
     def __init__(self, engine: Engine, clock: Clock, *, pull_s: float) -> None:
@@ -203,10 +199,10 @@ class Images:
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def present(self, image: RuntimeImage) -> Mapping[str, Any]:
-        """Return the image as the engine knows it; it is pulled first if it is not there.
+        """Return the engine's description of the image; pull it first if it is missing.
 
         Raises:
-            NoImageError: there is none of this digest for this platform.
+            NoImageError: it cannot be pulled, or has the wrong digest or platform.
             EngineError: the engine failed otherwise.
         """
         async with self._pulling:
@@ -215,7 +211,7 @@ class Images:
                 await self._pull(image)
                 details = await self._engine.image(image.pinned)
         if details is None or not any(name.endswith(f"@{image.digest}") for name in details["RepoDigests"] or ()):
-            raise NoImageError(f"{image.pinned}: what was pulled has another digest")
+            raise NoImageError(f"{image.pinned}: the pulled image has a different digest")
         if platform_of(details["Os"], details["Architecture"]) != PLATFORM:
             raise NoImageError(f"{image.pinned} is not for {PLATFORM}")
         return details
@@ -239,15 +235,15 @@ _END_S: Final = 60.0  # how long a killed container may take to end
 
 
 class Containers:
-    """Containers of one engine. An engine that is away when it starts may come later.
+    """Runner of containers on one engine. The engine may be unavailable at the start; each run retries.
 
     Args:
-        owner: of what is made there.
+        owner: label of the created containers and volumes.
         runtime: the OCI runtime that the image runs in, `runsc` for gVisor; None for the engine's own.
         pull_s: how long pulling an image may take.
 
     Attributes:
-        set_aside: what an earlier run left that the engine does not remove, by name, and why; it bars no other run.
+        set_aside: leftovers that the engine does not remove, name to reason. They do not block other runs.
     """
 
     def __init__(self, engine: Engine, owner: Owner, *, runtime: str | None = None, pull_s: float = 600.0) -> None:
@@ -263,9 +259,7 @@ class Containers:
     async def start(self) -> SandboxFailure | None:
         """Check that the engine is suitable, and remove leftovers of earlier processes.
 
-        Return what keeps images from running.
-
-        Every run asks again until nothing does.
+        Return the problem that keeps images from running, or None. Each run repeats the check until it passes.
         """
         try:
             return await self._start()
@@ -273,7 +267,7 @@ class Containers:
             return _ours(error)
 
     async def execute(self, image: RuntimeImage, run: Run) -> Evidence | SandboxFailure:
-        """Return the evidence of the run, or why there is none; nothing of the run remains."""
+        """Return the evidence of the run, or the failure. Its containers and volumes are removed."""
         try:
             if (problem := await self._start()) is not None:
                 return problem
@@ -282,7 +276,7 @@ class Containers:
             return SandboxFailure(Reason.SANDBOX_IMAGE, str(error))
         except EngineError as error:
             if isinstance(error, EngineAwayError):
-                self._clean = False  # look again whether it is fit, and what it kept
+                self._clean = False  # check the engine and leftovers again
             return _ours(error)
 
     async def close(self) -> None:
@@ -295,7 +289,7 @@ class Containers:
                 return None
             if missing := lacks(await self._engine.info(), self._runtime):
                 return SandboxFailure(Reason.SANDBOX_UNSUITABLE, f"it lacks {', '.join(missing)}")
-            self._clean = True  # before looking: what a run leaves meanwhile is for the next look
+            self._clean = True  # before the removal: leftovers created meanwhile reset it
             try:
                 await self._remove_leftovers()
             except BaseException:
@@ -304,7 +298,7 @@ class Containers:
             return None
 
     async def _remove_leftovers(self) -> None:
-        """Remove leftovers of earlier runs. Those that the engine does not remove are renamed and not tried again."""
+        """Remove leftovers of earlier runs. Those that stay are kept in `set_aside` and not retried."""
         for container in await self._engine.containers(OWNER):
             name = container["Names"][0].lstrip("/")
             if self._is_leftover(name, container["Labels"]):
@@ -399,7 +393,7 @@ class ContainerSandbox(Containers):
     """A `Sandbox` over a container engine."""
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
-        """Return the evidence of the run, or why there is none; nothing of the run remains."""
+        """Return the evidence of the run, or the failure. Its containers and volumes are removed."""
         bundle = job.bundle
         files = {} if bundle is None else await asyncio.to_thread(read_bundle, bundle)
         return await self.execute(job.image, Run(TRACER, pack_tar(files), environment(job), job.limits))

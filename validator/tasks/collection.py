@@ -1,4 +1,4 @@
-"""Files of a source to be packed: a folder, an archive, an installed distribution. Nothing of it is trusted or run."""
+"""Collection of the files to pack from a folder, archive or installed distribution. They are untrusted, never run."""
 
 import importlib.metadata
 import os
@@ -20,12 +20,12 @@ from validator.tasks.source import TaskError
 MAX_CANDIDATES: Final = 200_000
 MAX_ARCHIVE: Final = 64 * limits.MIB  # compressed
 MAX_EXPANDED: Final = 256 * limits.MIB
-MAX_MEMBERS: Final = 65_534  # each costs some 20 µs, whatever is in it
-_SLACK: Final = 64 * 1024  # a tar is padded, however little is in it
-_EXTRACT: Final = "extract it as you would install it, look at what that gave, and name the folder"
+MAX_MEMBERS: Final = 65_534  # about 20 µs each, whatever the size
+_SLACK: Final = 64 * 1024  # padding of a small tar
+_EXTRACT: Final = "extract it as you would install it, inspect the result, and name the folder"
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar")
-# What a tool put there, or another distribution: package.json and pyproject.toml name what a skill needs.
+# Tool output and dependencies; package.json and pyproject.toml name the dependencies.
 _LEFT_OUT_FOLDERS = frozenset(
     [
         "__pycache__",
@@ -40,7 +40,7 @@ _LEFT_OUT_FOLDERS = frozenset(
         ".pytest_cache",
     ]
 )
-# A task's own parts, truth among them, and what is secret by its name must never travel to miners.
+# Task files, the ground truth among them, and files with secret names are never sent to miners.
 _SECRET_NAMES = frozenset(
     {"task.json", "task.draft.json", "task.draft.txt", "bundle.tar.gz", "truth.json", ".env", "id_rsa", "id_ed25519"}
 )
@@ -66,10 +66,10 @@ class Collection:
     """Files found at one place.
 
     Attributes:
-        name: what it is called: a folder's or an archive's name.
-        files: in any order.
+        name: of the folder, archive or distribution.
+        files: unordered.
         left_out: names of what was found there and is not taken.
-        notes: lines for people, one for whatever was left out among them.
+        notes: messages for the operator; each file that was left out has one.
     """
 
     name: str
@@ -78,10 +78,10 @@ class Collection:
     notes: list[str] = field(default_factory=list)
 
     def add(self, candidate: Candidate) -> None:
-        """Take in one file, or note that its name says that it is no part of a skill.
+        """Add a file, or leave it out if its name marks it as compiled or secret.
 
         Raises:
-            TaskError: there are more files than anybody would pack.
+            TaskError: more than MAX_CANDIDATES files.
         """
         last = candidate.name.rpartition("/")[2]
         if last.endswith(_LEFT_OUT_ENDINGS):
@@ -105,11 +105,11 @@ def collected(what: str | Path) -> Collection:
 
     Args:
         what: a folder, a wheel or other zip, an sdist, npm package or other tar (`.tar`, `.tar.gz`, `.tgz`), or the
-            name of an installed distribution. A path that exists wins over a distribution of that name. A folder that
-            holds everything in an archive is left off, but for wheels.
+            name of an installed distribution. A path that exists wins over a distribution of that name. A single
+            top-level folder in an archive is stripped, except in wheels.
 
     Raises:
-        TaskError: there is no such thing, it is larger than anything that could be packed, or two readers of the
+        TaskError: it is not found, it is larger than anything that could be packed, or two readers of the
             archive may see different files in it.
     """
     path = Path(what)

@@ -1,4 +1,4 @@
-"""The installed task maker, found by entry point: it makes canaries, and knows shapes of faults and benign bases."""
+"""Task maker plugin: its interface, and loading by entry point. It plants faults in bundles and makes canaries."""
 
 from collections.abc import Awaitable, Callable
 from importlib.metadata import entry_points
@@ -19,19 +19,19 @@ CanaryMaker = Callable[[SkillType], Awaitable[SourcedTask | None]]
 
 
 class NoTaskMakerError(ValidatorError):
-    """No task maker can be used."""
+    """The task maker is missing, installed twice, or of another version."""
 
 
 class TaskMaker(Protocol):
-    """A task maker, as its entry point gives it."""
+    """Interface of a task maker, which its entry point names."""
 
     def canaries(self, tasks: TasksSettings, random: RandomBytes, windows: Windows | None) -> CanaryMaker:
         """Return the maker of the canaries that the settings describe (TaskError: a shape cannot be used).
 
         Args:
             tasks: bases, shapes and domains of canaries.
-            random: what everything is drawn from.
-            windows: of canaries without a base; None for the standard profile.
+            random: source of randomness.
+            windows: answer windows of canaries without a base; None for the standard profile.
         """
 
     def own_shapes(self, folder: Path | None) -> int:
@@ -41,11 +41,11 @@ class TaskMaker(Protocol):
         """Return the digest of a folder or archive as packed, and the names that are left out (TaskError)."""
 
     def require_base(self, sourced: SourcedTask, name: str) -> None:
-        """Check that faults can be planted in a task (TaskError: not in this one)."""
+        """Check that faults can be planted in a task (TaskError: they cannot)."""
 
 
 def task_maker() -> TaskMaker:
-    """Return the only installed task maker of the validator's own version (NoTaskMakerError: there is none)."""
+    """Return the installed task maker. Exactly one is needed, of the validator's version (NoTaskMakerError)."""
     installed = [(one, one.dist.version if one.dist else "?") for one in entry_points(group=TASK_MAKERS)]
     if len(installed) != 1:
         versions = ", ".join(printable(version) for _, version in installed) or "none"
@@ -57,5 +57,5 @@ def task_maker() -> TaskMaker:
 
 
 def canaries_of(tasks: TasksSettings, random: RandomBytes, windows: Windows | None = None) -> CanaryMaker | None:
-    """Return the maker of canaries, None where the settings want none (TaskError, NoTaskMakerError)."""
+    """Return the maker of canaries, None if the settings disable them (TaskError, NoTaskMakerError)."""
     return task_maker().canaries(tasks, random, windows) if tasks.canaries else None

@@ -16,12 +16,12 @@ from validator.tasks.source import Order
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """Fills the slots of workflows."""
+    """Supply of workflow tasks from a source of goals."""
 
     source: GoalSource
     random: RandomBytes
 
-    async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:  # noqa: ARG002 - the protocol's form
+    async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:  # noqa: ARG002 - the `Supply` protocol has it
         """Return the round's workflow tasks. See `Supply`."""
         goals = await self.source.fetch(rules.groups.slots_per_type, order)
         return [
@@ -31,7 +31,7 @@ class Goals:
 
 
 def goal_task(rules: Rules, round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> GoalTask:
-    """Return a workflow task as a task of the round; its document's hash takes the place of the source bundle's."""
+    """Return a workflow task as a task of the round; `source_sha256` is the hash of its document: it has no bundle."""
     source = task_sha256(goal)
     return GoalTask(
         task_id=task_id(round_id, SkillType.WORKFLOW.value, slot, source),

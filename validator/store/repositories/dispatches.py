@@ -1,4 +1,4 @@
-"""Dispatches: planned -> sent -> answered | failed, or void: alone (D-26), or with their task (D-6)."""
+"""Repository of dispatches. States: planned, sent, then answered or failed; void alone (D-26) or with a task (D-6)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -50,9 +50,10 @@ _LISTED: Final = select(
 
 
 class RecentAnswers(NamedTuple):
-    """The results of a miner's dispatches of one type since some moment: whether an answer passed its gates.
+    """A miner's recent results for one skill type.
 
-    `failed`: the first failure in a round after the miner's newest such answer, of any type; None without one.
+    `answered`: an answer passed the gates. `failed`: the first round with a failure after the miner's newest accepted
+    answer of any type; None without one.
     """
 
     hotkey: str
@@ -62,21 +63,21 @@ class RecentAnswers(NamedTuple):
 
 
 class Dispatches(Repository):
-    """Dispatches by (round_id, task_id, hotkey). Nothing changes them once their round has ended."""
+    """Dispatches by (round_id, task_id, hotkey); immutable after their round has ended."""
 
     async def plan(self, planned: Sequence[PlannedDispatch]) -> None:
-        """Insert everyone who gets a task of a round."""
+        """Insert the planned dispatches of a round."""
         await self._insert(dispatches, [one._asdict() for one in planned])
 
     async def void(self, fault: Failure) -> None:
-        """Make one dispatch void: the cause was on the validator's side (D-26). What was known of it stays.
+        """Make one dispatch void: the validator caused it (D-26). Measured fields stay, the answer is cleared.
 
         Raises:
-            MismatchError: the reason is none of `OURS`.
+            MismatchError: the reason is not in `OURS`.
             AlreadySettledError: its round has ended.
         """
         if fault.reason not in OURS:
-            raise MismatchError(f"`{fault.reason}` is no reason for which a dispatch alone is void")
+            raise MismatchError(f"`{fault.reason}` cannot void a single dispatch")
         known = {
             "seconds": fault.seconds,
             "http_status": fault.status,
@@ -91,7 +92,7 @@ class Dispatches(Repository):
             await self.refuse(fault.key, ("planned", "sent", "answered", "failed", "void"))
 
     async def end(self, rows: Sequence[NarrowRow]) -> None:
-        """Write the rows of a round that ends (MismatchError: one has changed since its record was made)."""
+        """Write the rows of a round that ends (MismatchError: one changed after the record was made)."""
         if not rows:
             return
         result: CursorResult[Any] = await self._connection.execute(_ENDED, [row._asdict() for row in rows])
@@ -100,7 +101,7 @@ class Dispatches(Repository):
         await self._changed(delete(judged_documents).where(judged_documents.c.round_id == rows[0].of_round_id))
 
     async def kept_bytes(self, newest: int) -> dict[str, int]:
-        """Return what answers of so many newest rounds keep permanently, by registered hotkey, most first."""
+        """Return bytes stored permanently for answers of the `newest` rounds by registered hotkey, largest first."""
         last_seen = select(func.max(miners.c.last_seen_block)).scalar_subquery()
         last_round = select(func.max(dispatches.c.round_id)).scalar_subquery()
         kept = func.sum(dispatches.c.kept_bytes).label("kept")
@@ -115,7 +116,7 @@ class Dispatches(Repository):
         return {row.hotkey: int(row.kept) for row in await self._all(statement)}
 
     async def recent(self, since: datetime) -> tuple[RecentAnswers, ...]:
-        """Return the results of each (hotkey, skill_type) in the ended rounds that began after a moment."""
+        """Return the results of each (hotkey, skill_type) in the ended rounds that began at `since` or later."""
         d, r = dispatches.c, rounds.c
         older = select(r.round_id).where(r.started_at < since).order_by(r.round_id.desc()).limit(1)
         still_open = select(r.round_id).where(r.state == "open")
@@ -147,12 +148,12 @@ class Dispatches(Repository):
         return await self._as(Submissions).open_dispatches(round_id) if head is None else head.dispatches
 
     async def listed(self, round_id: int) -> dict[tuple[str, str], tuple[Any, ...]]:
-        """Return what the table says of a round's dispatches, whatever its record says, as `Head.listed`."""
+        """Return the table's columns of a round's dispatches, for comparison with the record's `Head.listed`."""
         rows = await self._all_of(round_id, _LISTED)
         return {(row.task_id, row.hotkey): tuple(row)[2:] for row in rows}
 
     async def scored(self, round_id: int) -> tuple[ScoredDispatch, ...]:
-        """Return `of_round` with the score of each, where one is stored."""
+        """Return `of_round` with the stored score of each, or None."""
         members = await self._as(Scores).of_round(round_id)
         scores = {(member.task_id, member.hotkey): member for member in members}
         return tuple(
@@ -219,20 +220,20 @@ _ENDED: Final = (
 
 
 class Arrivals(Repository):
-    """planned -> sent -> answered -> judged, or failed, of many dispatches of one round in few statements: all or none.
+    """State changes of many dispatches of one round, all or none: sent, answered, failed, and judgements.
 
     Raises:
-        MismatchError: a reason is no gate's, or contradicts its submission, or a submission is another dispatch's.
+        MismatchError: a reason is not a gate's or contradicts its submission, or that belongs to another dispatch.
         AlreadySettledError: their round has ended.
         WrongStateError: one of them is in another state.
     """
 
     async def sent(self, keys: Sequence[DispatchKey], at: datetime) -> None:
-        """Note that the first bytes of planned dispatches are about to leave."""
+        """Record that the first bytes of planned dispatches are about to be sent."""
         await self._move(_SENT, keys, [{**_key(key), "sent_at": at} for key in keys], ("planned",))
 
     async def keep(self, arrived: Sequence[Arrival]) -> None:
-        """Keep whole responses with their raw bodies before anything is read from them."""
+        """Store whole responses with their raw bodies, before they are parsed."""
         await self._move(_KEPT, [one.key for one in arrived], [_values(one) for one in arrived], ("sent",))
         rows = [{**one.key._asdict(), "body": one.packed, "stored_at": one.received_at} for one in arrived]
         await self._insert(answers, rows)
@@ -246,7 +247,7 @@ class Arrivals(Repository):
     async def judged(self, answers_: Sequence[JudgedAnswer]) -> None:
         """Store judgements of answers before their round is settled, with the documents that they name.
 
-        Judging again (after a crash) replaces an acceptance.
+        A repeated judgement, after a crash, replaces an acceptance.
         """
         facts, documents = await asyncio.to_thread(_judgements, answers_)
         await self._upsert(judged_documents, documents)
@@ -259,7 +260,7 @@ class Arrivals(Repository):
         rows: Sequence[Mapping[str, Any]],
         allowed: Sequence[DispatchState],
     ) -> None:
-        if not keys:  # of a round that found nobody
+        if not keys:  # a round without dispatches
             return
         result: CursorResult[Any] = await self._connection.execute(statement, rows)
         missing = len(keys) - result.rowcount
