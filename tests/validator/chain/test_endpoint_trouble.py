@@ -188,8 +188,8 @@ async def test_with_both_not_well_it_is_said_why_within_a_minute(
     sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 
-BLOCK_S: Final = 0.5
-EPOCH: Final = 50  # blocks
+BLOCK_S: Final = 1.0
+EPOCH: Final = 30  # blocks
 DETECTED_BY_WAITING: Final = ("hangs", "2 s a call", "no notices", "stands still")  # for most of a short epoch
 QUICK: Final = Limits(call_s=8.0, submit_s=8.0, no_block_s=32.0)
 
