@@ -63,13 +63,14 @@ def test_the_program_names_the_version_that_is_under_way_and_no_released_one() -
 def test_the_distributions_are_of_the_programs_version() -> None:
     mine, *others = (
         tomllib.loads((ROOT / place / "pyproject.toml").read_text())
-        for place in (".", "laboratory", "miner", "localnet")
+        for place in (".", "sssa", "publisher", "taskmaker", "laboratory", "miner", "localnet")
     )
     assert mine["project"]["dynamic"] == ["version"]
     assert mine["tool"]["hatch"]["version"] == {"path": "validator/__init__.py"}
     for other in others:
         assert other["project"]["version"] == validator.__version__
-        assert f"sssa-validator=={validator.__version__}" in other["project"]["dependencies"]
+        siblings = [name for name in other["project"]["dependencies"] if name.startswith("sssa")]
+        assert all(name.endswith(f"=={validator.__version__}") for name in siblings)
     labels = re.findall(r"image\.version=\"?([^\s\"]+)", (ROOT / "Dockerfile").read_text())
     assert labels == [validator.__version__]
 
