@@ -264,7 +264,7 @@ async def test_a_url_that_is_no_miner_is_told_from_one_that_wants_its_hotkey_nam
         assert line.startswith("what answers is no miner that counts: ")
         assert line.endswith("at `miners[0].url`")
         assert await complaints(mine) == (
-            "status 401: it answers nobody who does not know its hotkey; name it - at `miners[0].hotkey`"
+            "status 401: it answers only callers that know its hotkey; name it - at `miners[0].hotkey`"
         )
         line = await complaints(mine, f'hotkey = "{Signer.from_uri("//other").hotkey}"')
         assert f"status 401; answer requests signed by {VALIDATOR.hotkey}" in line
