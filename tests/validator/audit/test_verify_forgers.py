@@ -43,7 +43,7 @@ MARKED = make_task(
 )
 PLAIN = make_task({**FILES, "b.py": b""}, skill_type=SkillType.EXECUTABLE_PYTHON)
 TYPE = SkillType.DECLARATIVE
-ROOM = "validator.kinds.assessment"
+ROOM = "sssa.kinds.assessment"
 
 
 class Log(NamedTuple):
@@ -181,7 +181,7 @@ def test_windows_that_are_not_the_versions_are_found(tmp_path: Path, monkeypatch
         own = fields["own_windows"]
         return true(**fields if own else {**fields, "windows": Windows((0.0, 99.0), (0.0, 9.0))})
 
-    monkeypatch.setattr(f"{ROOM}.supply.AssessmentTask", lies)
+    monkeypatch.setattr("validator.kinds.assessment.supply.AssessmentTask", lies)
     log = written(tmp_path)
     monkeypatch.undo()
     found = fault_of(log)
@@ -196,7 +196,7 @@ def test_an_index_that_is_not_that_of_the_given_bundle_is_found(
     def lies(files: Any) -> Any:
         return tuple(msgspec.structs.replace(entry, lines=entry.lines + 7) for entry in true(files))
 
-    monkeypatch.setattr(f"{ROOM}.supply.index_bundle", lies)
+    monkeypatch.setattr("validator.kinds.assessment.supply.index_bundle", lies)
     log = written(tmp_path)
     monkeypatch.undo()
     assert verify_file(log.file).answers == 6  # from the file alone nobody can tell
