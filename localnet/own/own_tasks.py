@@ -15,7 +15,7 @@ from miner.analysis_pool import Analyser, Files
 from sssa.protocol.bundles import read_bundle
 from sssa.protocol.errors import ValidatorError
 from sssa.protocol.skill_types import SkillType
-from sssa.protocol.task import Task, Windows, parse_task
+from sssa.protocol.task import TRUTH_OF_AXIS, Task, Windows, parse_task
 from sssa.protocol.text import printable
 from sssa.protocol.workflow_task import Reference, WorkflowTask, task_sha256
 from sssa.scoring import CURRENT, version
@@ -96,16 +96,6 @@ class TimedAnalyses:
 
 _MOST_NAMED: Final = 20
 _RULES: Final = version(CURRENT).rules
-_MEASURES: Final = {
-    "pi": "policy_rules",
-    "rho": "injections",
-    "mu": "reference_risk",
-    "sigma": "shell_commands",
-    "psi": "manifest_sha256",
-    "tau": "poisoned_tools",
-    "chi": "transitive_risk",
-}
-"""Axis of quality to the field of a truth that it is measured by (SPEC 6)."""
 _log = structlog.get_logger()
 Key = tuple[SkillType, str]
 """A task as a round names it: its type, and the sha256 of its bundle or of its workflow's document."""
@@ -205,7 +195,7 @@ def read_own_tasks(root: Path, pace: Pace) -> OwnTasks:
 def _assessment(one: CheckedTask, root: Path, task: Task) -> OwnTask:
     kind, truth = task.skill_type, task.truth
     windows = task.windows or _RULES.windows_of(kind)
-    measured = [_MEASURES[name] for name, _ in _RULES.types[kind].axes if name in _MEASURES]
+    measured = [TRUTH_OF_AXIS[name] for name, _ in _RULES.types[kind].axes if name in TRUTH_OF_AXIS]
     missing_fields = tuple(field for field in measured if truth is not None and getattr(truth, field) is None)
     return OwnTask(_shown(one.path, root), one.path, kind, windows, truth is not None, missing_fields)
 

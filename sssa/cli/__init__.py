@@ -3,15 +3,10 @@
 Touches the terminal and the files that are named. Called by the console script; programs of other houses use its parts.
 """
 
-import io
-import sys
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
-
-from sssa.cli.errors import complain
-from sssa.cli.lazy_commands import Rows, with_rows
-from sssa.protocol.errors import ValidatorError
+from sssa.cli.errors import run_program
+from sssa.cli.lazy_commands import Rows, program
 
 COMMANDS: Final = (
     ("verify", "Check a log of receipts, as validators export it.", "sssa.cli.verify:verify"),
@@ -22,44 +17,18 @@ COMMANDS: Final = (
 )
 
 
-class StoppedError(ValidatorError):
-    """Aborted."""
-
-
 def root() -> Any:
     """Return `sssa` itself, a group that imports none of its commands."""
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    app.callback()(_itself)
-    return with_rows(typer.main.get_command(app), Rows("sssa", "sssa.commands", COMMANDS))
+    about = "Checks logs, proofs and attestations of Signed Skill Safety Attestations."
+    return program(Rows("sssa", "sssa.commands", COMMANDS), about, _version)
 
 
-def _print_version(is_wanted: bool) -> None:
-    if is_wanted:
-        from importlib.metadata import version  # noqa: PLC0415 - takes longer than to show the help
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - takes longer than to show the help
 
-        typer.echo(version("sssa"))
-        raise typer.Exit
-
-
-def _itself(
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
-    ] = False,
-) -> None:
-    """Checks logs, proofs and attestations of Signed Skill Safety Attestations."""
+    return version("sssa")
 
 
 def main() -> None:
-    """Run the command line; errors of all commands are shown here."""
-    if sys.stdout is None:
-        sys.exit(complain(OSError(0, "standard output is closed")))
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        ended = root().main(sys.argv[1:], prog_name="sssa", standalone_mode=False)
-        sys.exit(ended if isinstance(ended, int) else 0)
-    except (ValidatorError, OSError, typer.TyperException) as error:
-        sys.exit(complain(error))
-    except typer.Abort:
-        sys.exit(complain(StoppedError()))
+    """Run the command line."""
+    run_program(root, "sssa")

@@ -3,14 +3,17 @@
 Under `--json` standard output has a document of them. Every command runs inside it.
 """
 
+import io
 import json
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 import typer
 
 from sssa.files import advice
+from sssa.protocol.errors import ValidatorError
 from sssa.protocol.text import printable
 from sssa.redaction import redact
 
@@ -18,6 +21,33 @@ EXIT_NO: Final = 1
 EXIT_INPUT: Final = 2
 
 _LINE: Final = 2_000
+
+
+class StoppedError(ValidatorError):
+    """Aborted."""
+
+
+def run_program(root: Callable[[], Any], name: str, code_of: Callable[[Exception], int] = lambda _: EXIT_INPUT) -> None:
+    """Run a command line and end the process (SystemExit: always); errors of all its commands are shown here.
+
+    Args:
+        root: returns the program's group of commands.
+        name: of the program.
+        code_of: exit code of an error.
+    """
+    if sys.stdout is None:
+        closed = OSError(0, "standard output is closed")
+        sys.exit(complain(closed, code_of(closed)))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        ended = root().main(sys.argv[1:], prog_name=name, standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
+    except (ValidatorError, OSError, typer.TyperException) as error:
+        sys.exit(complain(error, code_of(error)))
+    except typer.Abort:
+        sys.exit(complain(StoppedError()))
 
 
 def complain(error: Exception, code: int = EXIT_INPUT) -> int:

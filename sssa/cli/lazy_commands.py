@@ -1,8 +1,9 @@
 """Commands that are imported when they are called, so that a program shows its help at once."""
 
 import gc
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
@@ -77,3 +78,23 @@ def with_rows(parent: Any, rows: Rows, path: str = "") -> Any:
         if row[0].rpartition(" ")[0] == path:
             parent.add_command(LazyCommand(rows, *row))
     return parent
+
+
+def program(rows: Rows, about: str, version: Callable[[], str]) -> Any:
+    """Return a program, a group that imports none of its commands; `about` is its help, `version` its version."""
+
+    def print_version(is_wanted: bool) -> None:
+        if is_wanted:
+            typer.echo(version())
+            raise typer.Exit
+
+    def itself(
+        _version: Annotated[
+            bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and end.")
+        ] = False,
+    ) -> None:
+        pass
+
+    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    app.callback(help=about)(itself)
+    return with_rows(typer.main.get_command(app), rows)

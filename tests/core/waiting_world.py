@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -31,6 +31,7 @@ from sssa.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from sssa.protocol.workflow_run import CodeReport, StepOutput
 from sssa.protocol.workflow_task import WorkflowTask
 from sssa.scoring import Schedule, code_quality, measure, score_workflow, version
+from validator.daemon.daemon import Service
 from validator.miners.scripted import ScriptedReply
 from validator.sandbox.interface import CodeSandbox, SandboxJob
 from validator.sandbox.scripted import ScriptedRun
@@ -265,12 +266,8 @@ async def three_rounds(store: Store) -> World:
 
 
 @asynccontextmanager
-async def working(world: World, sandbox: CodeSandbox, at_once: int = AT_ONCE) -> AsyncIterator[None]:
-    """The services at work on the world's store; the world's clock is the only one."""
-    services = (
-        SandboxWatch(sandbox, world.clock, world.board, note_code),
-        EmbeddedWorker(world.store, world.clock, (CodeWork(world.store, sandbox, world.clock, world.board),), at_once),
-    )
+async def serving(services: Iterable[Service]) -> AsyncIterator[None]:
+    """Run services until the block ends."""
     tasks = [asyncio.create_task(service.run()) for service in services]
     try:
         yield
@@ -278,6 +275,17 @@ async def working(world: World, sandbox: CodeSandbox, at_once: int = AT_ONCE) ->
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def working(world: World, sandbox: CodeSandbox, at_once: int = AT_ONCE) -> AsyncIterator[None]:
+    """The services at work on the world's store; the world's clock is the only one."""
+    services = (
+        SandboxWatch(sandbox, world.clock, world.board, note_code),
+        EmbeddedWorker(world.store, world.clock, (CodeWork(world.store, sandbox, world.clock, world.board),), at_once),
+    )
+    async with serving(services):
+        yield
 
 
 Change = Callable[[dict[str, Any]], object]

@@ -3,11 +3,9 @@
 Commands of other distributions join by entry points of the group `validator.commands`.
 """
 
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
-
-from sssa.cli.lazy_commands import Rows, with_rows
+from sssa.cli.lazy_commands import Rows, program
 from validator import __version__
 
 JOINED: Final = "validator.commands"
@@ -45,20 +43,5 @@ COMMANDS: Final = (
 
 def root() -> Any:
     """Return `validator` itself, a group that imports none of its commands."""
-    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    app.callback()(_itself)
-    return with_rows(typer.main.get_command(app), Rows("validator", JOINED, COMMANDS))
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(__version__)
-        raise typer.Exit
-
-
-def _itself(
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
-    ] = False,
-) -> None:
-    """Scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet."""
+    about = "Scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet."
+    return program(Rows("validator", JOINED, COMMANDS), about, lambda: __version__)

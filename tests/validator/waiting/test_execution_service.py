@@ -27,6 +27,7 @@ from waiting_world import (
     nobody_ran,
     plain_world,
     ran,
+    serving,
     until_executions,
     world_of,
 )
@@ -61,13 +62,8 @@ async def working(
         SandboxWatch(sandbox, world.clock, world.board),
         EmbeddedWorker(world.store, world.clock, (work,), at_once),
     )
-    tasks = [asyncio.create_task(service.run()) for service in services]
-    try:
+    async with serving(services):
         yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def execute_all(world: World, script: Script, workers: Workers | None = None) -> tuple[Execution, ...]:
