@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
@@ -43,6 +44,9 @@ FOREIGN = "naïve"
 GARBAGE = Signer.from_uri("//Miner//5").hotkey
 FLAGGED = Signer.from_uri("//Miner//0").hotkey
 RAISED = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+
+
+TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
 
 
 class Example(NamedTuple):
@@ -101,11 +105,16 @@ def called(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.C
 def as_before() -> Iterator[None]:
     """Take back what a command changes in the process: logging and signals."""
     root, config = logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers[:], root.level
-    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers, level, excepthook = root.handlers[:], root.level, threading.excepthook
+    signals = {number: signal.getsignal(number) for number in TAKEN}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    wakeup = signal.set_wakeup_fd(-1) if in_main_thread else -1
     try:
         yield
     finally:
+        if in_main_thread:
+            signal.set_wakeup_fd(wakeup)
+        threading.excepthook = excepthook
         root.handlers[:] = handlers
         root.setLevel(level)
         structlog.configure(**config)
