@@ -57,7 +57,7 @@ class Loop:
     """A weights loop over a served world.
 
     Attributes:
-        world: with epochs of 15 s, in which there is time for a second attempt.
+        world: with epochs of 40 s, in which there is time for a second attempt on a busy machine.
         store: where submissions are written down.
         log: what it says.
     """
@@ -68,7 +68,7 @@ class Loop:
         self.log = log
 
     async def run(self) -> None:
-        settings = WeightsSettings(blocks_before_epoch_end=140, timeout_s=5.0, valid_blocks=8)
+        settings = WeightsSettings(blocks_before_epoch_end=390, timeout_s=5.0, valid_blocks=8)
         service = WeightService(
             store=self.store,
             chain=self.world.chain,
@@ -106,7 +106,7 @@ class Loop:
 
 @asynccontextmanager
 async def looping(url: str) -> AsyncIterator[Loop]:
-    world = await ServedWorld.open("", {"tempo": 150})
+    world = await ServedWorld.open("", {"tempo": 400})
     try:
         async with open_store(url) as store:
             await give_scores(store, world.subnet, {world.miners[1]: 1.0})
