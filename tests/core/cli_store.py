@@ -46,9 +46,6 @@ FLAGGED = Signer.from_uri("//Miner//0").hotkey
 RAISED = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 
 
-TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
-
-
 class Example(NamedTuple):
     """Location of the example store; round 0 is settled, round 1 is open."""
 
@@ -106,7 +103,7 @@ def as_before() -> Iterator[None]:
     """Take back what a command changes in the process: logging and signals."""
     root, config = logging.getLogger(), structlog.get_config()
     handlers, level, excepthook = root.handlers[:], root.level, threading.excepthook
-    signals = {number: signal.getsignal(number) for number in TAKEN}
+    signals = {number: signal.getsignal(number) for number in signal.valid_signals()}
     in_main_thread = threading.current_thread() is threading.main_thread()
     wakeup = signal.set_wakeup_fd(-1) if in_main_thread else -1
     try:

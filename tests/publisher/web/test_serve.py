@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from cli_store import PROGRAM, TAKEN, called, environment, write_config
+from cli_store import PROGRAM, called, environment, write_config
 
 
 def test_it_says_how_to_turn_it_on(sqlite_url: str, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_token_that_others_can_read_or_guess_is_refused(tmp_path: Path, text: 
 
 def test_calling_it_leaves_this_process_its_signals(tmp_path: Path) -> None:
     def taken() -> list[object]:
-        return [*map(signal.getsignal, TAKEN), signal.set_wakeup_fd(-1), threading.excepthook]
+        return [*map(signal.getsignal, signal.valid_signals()), signal.set_wakeup_fd(-1), threading.excepthook]
 
     before = taken()
     called("serve", "--config", str(write_config(tmp_path, f"sqlite:///{tmp_path}/store.sqlite")))
