@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
-PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
