@@ -157,20 +157,23 @@ class QueueWorker:
         self.jobs.app.task(name=kind, queue=kind)(make)
 
     async def _make(self, work: Work[Any], work_id: str, attempt: int) -> None:
-        try:
+        taken = None
+
+        async def claim() -> None:
+            nonlocal taken
             taken = await self.store.lasting(
                 lambda tx: work.kind.queue(tx).claim(work_id, attempt, self.clock.now()), patience_s=PATIENCE_S
             )
-        except StoreAwayError:
-            return  # nothing was begun: there will be another job for it
-        if taken is None:
-            return
+
         try:
-            await self._tries.make(work, taken)
-            self.done += 1
+            await complete(claim())  # cut off, it could be in the store all the same, and nobody would hand it back
+            if taken is not None:
+                await self._tries.make(work, taken)
+                self.done += 1
         except asyncio.CancelledError:
-            with suppress(StoreAwayError):
-                await complete(self._tries.hand_back(work.kind, taken))
+            if taken is not None:
+                with suppress(StoreAwayError):
+                    await complete(self._tries.hand_back(work.kind, taken))
             raise
         except Exception as error:  # noqa: BLE001 - it is written down, and must not end the others
             self._log_error(error)

@@ -276,6 +276,30 @@ async def test_a_worker_that_must_stop_at_once_hands_back_what_it_has(parts: Par
         assert {(row.state, row.attempts) for row in await until_executions(parts.world, ended)} == {("done", 1)}
 
 
+async def test_a_try_that_is_cut_off_while_it_is_claimed_is_handed_back(
+    parts: Parts, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed, answer = asyncio.Semaphore(0), asyncio.Event()
+    lasting = Store.lasting
+
+    async def lasting_and_late(store: Store, *arguments: Any, **how: Any) -> Any:
+        done = await lasting(store, *arguments, **how)
+        if not answer.is_set():
+            claimed.release()
+            await answer.wait()
+        return done
+
+    monkeypatch.setattr(Store, "lasting", lasting_and_late)
+    await parts.sweep.look()
+    async with a_worker(parts, postgres_url, Hanging()) as worker:
+        for _ in range(2):
+            await claimed.acquire()
+        assert {row.state for row in await rows(parts)} == {"running"}
+        worker.cut_off()
+        answer.set()
+    assert {(row.state, row.attempts) for row in await rows(parts)} == {("pending", 0)}
+
+
 async def test_tries_that_outlast_the_grace_time_are_handed_back(parts: Parts, postgres_url: str) -> None:
     sandbox = Hanging()
     await parts.sweep.look()
