@@ -43,7 +43,7 @@ def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
         "VALIDATOR_LOG__LEVEL": "info",
     }
     done = subprocess.run(
-        [*command, *arguments], capture_output=True, text=True, check=False, timeout=280, env=environment
+        [*command, *arguments], capture_output=True, text=True, check=False, timeout=560, env=environment
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert '"event": "round_settled"' in done.stderr  # where the data is not
@@ -62,7 +62,7 @@ def of_an_answer(miner: dict[str, Any]) -> float:
     return float(miner["mean_quality"] * miner["mean_consensus"])
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     result, url = demo
     miners = result["miners"]
