@@ -12,6 +12,7 @@ COMMANDS: Final = (
     ("verify", "Check a log of receipts, as validators export it.", "sssa.cli.verify:verify"),
     ("proof", "Consensus proofs: what a group or a debate agreed on.", "sssa.cli.proof:PROOF"),
     ("attestation", "Attestations: a validator's signed answer about a skill.", "sssa.cli.attestation:ATTESTATION"),
+    ("digest", "Directory digest of skills: what attestations are about.", "sssa.cli.attestation:digest"),
     ("score", "Recompute a number from a vector of the specification.", "sssa.cli.score:score"),
     ("groups", "Verification groups of the specification's vectors.", "sssa.cli.score:GROUPS"),
 )

@@ -1,12 +1,13 @@
-"""`attestation verify` and `attestation gate`: the consumer's side of attestations (docs/attestations.md)."""
+"""`digest`, `attestation verify` and `attestation gate`: the consumer's side of attestations (docs/attestations.md)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
+from sssa.attestation.directory_digest import NoDigestError, read_content
 from sssa.attestation.dsse import EnvelopeError
 from sssa.attestation.gate import Hashed, bundle_digest, decide, read_policy
 from sssa.attestation.verify import (
@@ -18,7 +19,7 @@ from sssa.attestation.verify import (
     parse_receipt,
     verify_attestation,
 )
-from sssa.cli.errors import say_no
+from sssa.cli.errors import EXIT_INPUT, say_no
 from sssa.cli.files import read_case, require_regular
 from sssa.cli.options import Json, checked_hotkeys, group
 from sssa.cli.output import print_json, print_line
@@ -28,8 +29,37 @@ from sssa.protocol.text import printable
 from sssa.sources import SystemClock
 
 ATTESTATION = group()
+_LINE: Final = 2_000
 Installed = Annotated[str, typer.Argument(metavar="PATH|PURL", help="What is about to be installed.")]
 PolicyFile = Annotated[Path, typer.Option("--policy", metavar="FILE", help="Whom to ask, and what to allow (TOML).")]
+
+
+def digest(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Folders, tars, zips, wheels, npm tarballs.")],
+    files: Annotated[bool, typer.Option("--files", help="Also print the sha256 and the name of each file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the directory digest of each skill (`dirHash` of in-toto, Go's directory hash 1 in hex).
+
+    Exit 2: one has no digest, and why.
+    """
+    documents, code = list[Mapping[str, Any]](), 0
+    for path in paths:
+        try:
+            content = read_content(Path(path))
+        except NoDigestError as error:
+            code = EXIT_INPUT
+            documents.append({"path": path, "digest": None, "error": str(error)})
+            typer.echo(printable(str(error), _LINE), err=True)
+            continue
+        documents.append({"path": path, "digest": content.digest, **({"files": content.files} if files else {})})
+        if not as_json:
+            print_line(f"{content.digest}  {path}")
+            for name, sha256 in content.files.items() if files else ():
+                print_line(f"  {sha256}  {name}")
+    if as_json:
+        print_json({"skills": documents})
+    raise typer.Exit(code)
 
 
 @ATTESTATION.command()

@@ -44,6 +44,11 @@ MAX_BUNDLE_FILE: Final = 16 * MIB
 MAX_BUNDLE_ENTRIES: Final = 4_096
 MAX_BUNDLE_RATIO: Final = 100
 
+# Archives and folders that are packed, digested or gated (docs/archives.md)
+MAX_PACKAGE: Final = 64 * MIB  # compressed
+MAX_PACKAGE_EXPANDED: Final = 256 * MIB
+MAX_PACKAGE_ENTRIES: Final = 65_534  # about 20 µs each, whatever the size
+
 # What a validator writes and anybody can check (docs/auditors.md)
 MAX_RECEIPT: Final = MIB
 MAX_LOG_LINE: Final = 128 * MIB

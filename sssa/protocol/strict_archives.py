@@ -8,6 +8,7 @@ import re
 import stat
 import struct
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +19,7 @@ from sssa.protocol.text import printable
 _GZIP: Final = 31  # zlib window bits: gzip wrapper required
 _DEFLATE: Final = -15  # zlib window bits: no wrapper
 _BLOCK: Final = 512
+_SLACK: Final = 64 * 1024  # padding of a small tar
 
 _MAGIC: Final = b"ustar\x0000"
 _SIZE, _CHECKSUM = slice(124, 136), slice(148, 156)
@@ -89,11 +91,31 @@ def read_archive(data: bytes, *, expanded: int, entries: int) -> dict[str, bytes
         ArchiveTooLargeError: over a bound.
         ArchiveError: damaged, or of a form that another reader may read differently.
     """
-    if data.startswith(b"PK"):
+    if is_zip(data):
         return read_zip(data, expanded=expanded, entries=entries)
     if data.startswith(b"\x1f\x8b"):
         data = gunzip(data, expanded)
     return read_tar(data, expanded=expanded, entries=entries)
+
+
+def read_package(data: bytes) -> dict[str, bytes]:
+    """Return the files of an archive as `read_archive` does, within the bounds of packages."""
+    if len(data) > limits.MAX_PACKAGE:
+        raise ArchiveTooLargeError(f"larger than {limits.MAX_PACKAGE} bytes")
+    expanded = min(limits.MAX_PACKAGE_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO + _SLACK)
+    return read_archive(data, expanded=expanded, entries=limits.MAX_PACKAGE_ENTRIES)
+
+
+def is_zip(data: bytes) -> bool:
+    """Return whether an archive is read as a zip; every other one is a tar."""
+    return data.startswith(b"PK")
+
+
+def common_folder(names: Iterable[str]) -> str:
+    """Return `folder/` if every name is below that one folder, else an empty text."""
+    tops = {name.split("/", 1)[0] if "/" in name else "" for name in names}
+    top = tops.pop() if len(tops) == 1 else ""
+    return f"{top}/" if top else ""
 
 
 def gunzip(data: bytes, bound: int) -> bytes:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from archive_forms import FORMS, suffix_of
 
+from sssa.protocol import limits
 from sssa.protocol.bundles import read_bundle
 from taskmaker.packing import pack_task
-from validator.tasks import collection
 from validator.tasks.source import TaskError
 
 
@@ -56,7 +56,7 @@ def test_an_archive_of_another_form_is_refused(tmp_path: Path, form: str) -> Non
 
 
 def test_more_entries_than_anybody_packs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection, "MAX_MEMBERS", 100)
+    monkeypatch.setattr(limits, "MAX_PACKAGE_ENTRIES", 100)
     headers = b"".join(tarfile.TarInfo(f"t/{n}").tobuf(tarfile.USTAR_FORMAT) for n in range(101))
     (tmp_path / "many.tar").write_bytes(headers + bytes(1024))
     with pytest.raises(TaskError, match=r"`many\.tar` .*too many entries"):

@@ -4,7 +4,7 @@ import importlib.metadata
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -12,16 +12,12 @@ from typing import Final, NamedTuple
 
 from sssa.protocol import limits
 from sssa.protocol.archives import ArchiveError
-from sssa.protocol.strict_archives import read_archive
+from sssa.protocol.strict_archives import common_folder, read_package
 from sssa.protocol.text import printable
 from validator.tasks.folder import label, read_bounded
 from validator.tasks.source import TaskError
 
 MAX_CANDIDATES: Final = 200_000
-MAX_ARCHIVE: Final = 64 * limits.MIB  # compressed
-MAX_EXPANDED: Final = 256 * limits.MIB
-MAX_MEMBERS: Final = 65_534  # about 20 µs each, whatever the size
-_SLACK: Final = 64 * 1024  # padding of a small tar
 _EXTRACT: Final = "extract it as you would install it, inspect the result, and name the folder"
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar")
@@ -158,27 +154,19 @@ def _take(collection: Collection, waiting: list[PurePosixPath], folder: PurePosi
 
 def _from_archive(path: Path) -> Collection:
     """Read an archive; nothing is written to disk."""
-    data = read_bounded(path, MAX_ARCHIVE)
-    bound = min(MAX_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO + _SLACK)
+    data = read_bounded(path, limits.MAX_PACKAGE)
     try:
-        files = read_archive(data, expanded=bound, entries=MAX_MEMBERS)
+        files = read_package(data)
     except ArchiveError as error:
         raise TaskError(f"the content of `{label(path)}` is ambiguous: {error.detail}; {_EXTRACT}") from None
     collection = Collection(printable(path.name))
-    top = 0 if path.name.endswith(".whl") else len(_common_folder(files))
+    top = 0 if path.name.endswith(".whl") else len(common_folder(files))
     for name, content in files.items():
         if content.startswith(_LFS):
             collection.leave_out(name[top:], "kept in git LFS")
         else:
             collection.add(Candidate(name[top:], len(content), partial(bytes, content)))
     return collection
-
-
-def _common_folder(names: Iterable[str]) -> str:
-    """Return `folder/` if every name is below that one folder, else an empty text."""
-    tops = {name.split("/", 1)[0] if "/" in name else "" for name in names}
-    top = tops.pop() if len(tops) == 1 else ""
-    return f"{top}/" if top not in ("", ".", "..") else ""
 
 
 def _from_distribution(name: str) -> Collection:
