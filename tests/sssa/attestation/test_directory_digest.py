@@ -59,7 +59,7 @@ def tar_of(top: str) -> bytes:
 
 
 def by_gzip(data: bytes) -> bytes:
-    """The program has a deflate of its own."""
+    """The program uses its own deflate implementation."""
     return subprocess.run(["gzip", "-nc"], input=data, capture_output=True, check=True).stdout
 
 
