@@ -267,14 +267,24 @@ def _predicate(
     signers = tuple(
         Signer(one.hotkey, one.role, one.sssa.analysis.verdict, one.sssa_sha256) for one in compared.answers
     )
-    agreeing = sum(signer.verdict == claims.verdict for signer in signers)
+    roles = Counter(signer.role for signer in signers if signer.verdict == claims.verdict)
+    agreement = Agreement(
+        asked=member_count,
+        valid=len(signers),
+        agreeing=roles.total(),
+        primaries=roles["primary"],
+        auditors=roles["auditor"],
+        threshold=group.threshold,
+        detects_copies=False,
+        signers=signers,
+    )
     return Predicate(
         verdict=claims.verdict,
         risk=claims.risk,
         findings=tuple(compared.findings[key] for key in sorted(compared.findings)),
         capabilities=tuple(sorted(claims.capabilities)),
         policy=tuple(Rule(*rule) for rule in sorted(claims.rules)),
-        agreement=Agreement(member_count, len(signers), agreeing, group.threshold, signers),
+        agreement=agreement,
         origin=origin,
         issued_at=times[0],
         until=times[1],
@@ -295,4 +305,5 @@ def _origin(frozen: RoundInput, task: AssessmentTask, receipt: Receipt, digest: 
         receipt_sha256=digest,
         proof_checksum=proof.checksum,
         proof_sha256=proof.sha256,
+        truth_known=task.truth is not None,
     )

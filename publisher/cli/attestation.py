@@ -214,6 +214,10 @@ def _print(statement: Statement) -> None:
     agreed, origin = predicate.agreement, predicate.origin
     print_line(f"{statement.sha256}: {predicate.verdict}, risk {predicate.risk:.4f}")
     print_line(f"{agreed.agreeing} of {agreed.valid} valid answers say so; {agreed.asked} miners were asked")
+    print_line(
+        f"{agreed.primaries} primaries and {agreed.auditors} auditors agree; copies of an answer are not detected"
+    )
+    print_line(f"the verdict was {'' if origin.truth_known else 'not '}known before")
     print_line(f"round {origin.round_id}, task {origin.task_id}, {origin.skill_type}, receipt {origin.receipt}")
     print_line(f"of {predicate.issued_at}, holds until {predicate.until}")
     if predicate.findings:

@@ -1,20 +1,33 @@
-"""A gate before an install, `validator attestation gate`: reads a policy and a skill, asks validators over HTTP.
+"""A gate before an install, `attestation gate`: asks the validators of a policy about a skill, over HTTP.
 
 The answers are attestations, so nobody between can change one. A validator, or anyone who answers in its place, can
 keep silent or hand out what it revoked since; the first is no consent, against the second there are TLS and `until`.
+All are asked at the same time and have `WHOLE_S` seconds, name resolution included.
 """
 
 import http.client
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Meta
 
+from sssa.attestation.policy import (
+    MAX_POLICY,
+    UNKNOWN,
+    Answer,
+    Decision,
+    Policy,
+    PolicyError,
+    Trusted,
+    judge,
+    parse_policy,
+)
 from sssa.attestation.statement import PURL
 from sssa.attestation.verify import (
     MAX_HANDED,
@@ -24,71 +37,29 @@ from sssa.attestation.verify import (
     verify_attestation,
 )
 from sssa.files import read_at_most
-from sssa.protocol import typed
 from sssa.protocol.archives import ArchiveError
 from sssa.protocol.bundles import read_bundle
 from sssa.protocol.canonical import sha256_hex
 from sssa.protocol.errors import ValidatorError
 from sssa.protocol.limits import MAX_BUNDLE_COMPRESSED
-from sssa.protocol.receipt import Digest, Hotkey
-from sssa.protocol.sssa import Document, Unit, Verdict
+from sssa.protocol.receipt import Digest
 from sssa.protocol.strict_json import JsonError, decode
 from sssa.protocol.text import all_printable, printable
 from sssa.sources import Clock
 
-ALLOWED: Final = 0
-REFUSED: Final = 1
-UNKNOWN: Final = 2
-_MAX_POLICY: Final = 64 * 1024
-_STEP_S: Final = 10.0
-_WHOLE_S: Final = 30.0
+WHOLE_S: Final = 10.0
 _CHUNK: Final = 64 * 1024
 _OK: Final = 200
 _MISSING: Final = 404
 _GONE: Final = 410
 
 
-class PolicyError(ValidatorError):
-    """The policy cannot be used."""
-
-
 class NoAnswerError(ValidatorError):
     """A validator gave no answer."""
 
 
-class Trusted(Document, frozen=True):
-    """A validator: where its API is, and the hotkey that must vouch for its answers."""
-
-    url: Annotated[str, Meta(pattern=r"\Ahttps?://[A-Za-z0-9.\[\]:-]{1,260}(/[A-Za-z0-9._~/-]{0,200})?\Z")]
-    hotkey: Hotkey
-
-
-class Policy(Document, frozen=True):
-    """Conditions of an install.
-
-    Attributes:
-        validators: that are asked, each of which refuses alone.
-        threshold: number of them that must allow it.
-        verdicts: that allow it.
-        max_risk: above it nothing is allowed.
-        ignore: names, from the top, of files and folders that bundles leave out and that are installed all the same,
-            unseen; the decision repeats them.
-    """
-
-    validators: Annotated[tuple[Trusted, ...], Meta(min_length=1, max_length=16)]
-    threshold: Annotated[int, Meta(ge=1, le=16)] = 1
-    verdicts: Annotated[tuple[Verdict, ...], Meta(min_length=1)] = ("ALLOW",)
-    max_risk: Unit = 0.3
-    ignore: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.threshold > len({one.hotkey for one in self.validators}):
-            raise ValueError("`threshold` is above the number of hotkeys")
-
-    def allows(self, verified: Verified) -> bool:
-        """Return whether an attestation is good enough."""
-        predicate = verified.statement.predicate
-        return predicate.verdict in self.verdicts and predicate.risk <= self.max_risk
+class _RevokedError(ValidatorError):
+    """The validator revoked its attestation."""
 
 
 class Hashed(NamedTuple):
@@ -96,18 +67,6 @@ class Hashed(NamedTuple):
 
     digests: tuple[str, ...]
     left_out: tuple[str, ...] = ()
-
-
-class Decision(NamedTuple):
-    """The exit code of the gate, a line that says why, and what the policy's `ignore` let pass unseen."""
-
-    code: Literal[0, 1, 2]
-    line: str
-    ignored: tuple[str, ...] = ()
-
-
-class _RevokedError(ValidatorError):
-    """The validator revoked its attestation."""
 
 
 class _Listed(msgspec.Struct):
@@ -120,13 +79,7 @@ class _Listing(msgspec.Struct):
 
 def read_policy(file: Path) -> Policy:
     """Return the policy in a TOML file (PolicyError, OSError: it is none; the text names the field)."""
-    data = read_at_most(file, _MAX_POLICY)
-    if len(data) > _MAX_POLICY:
-        raise PolicyError(f"larger than {_MAX_POLICY} bytes")
-    try:
-        return typed.convert(tomllib.loads(data.decode()), Policy)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
-        raise PolicyError(printable(str(error))) from None
+    return parse_policy(read_at_most(file, MAX_POLICY))
 
 
 def decide(policy: Policy, what: str, clock: Clock, hashed: Callable[[str], Hashed]) -> Decision:
@@ -150,26 +103,43 @@ def decide(policy: Policy, what: str, clock: Clock, hashed: Callable[[str], Hash
     ignored = tuple(name for name in left_out if name in policy.ignore)
     if unseen := [name for name in left_out if name not in policy.ignore]:
         return Decision(UNKNOWN, f"cannot tell: {shown}: a bundle has no such file: {printable(unseen[0])}", ignored)
-    allowed, silent = set[str](), list[str]()
-    for trusted in policy.validators:
-        try:
-            for document in _documents(trusted, digests, purl, clock):
-                verified = verify_attestation(*parse_handed(document.body), clock.now())
-                document.require(verified, trusted, purl)
-                if not policy.allows(verified):
-                    predicate = verified.statement.predicate
-                    verdict = f"{predicate.verdict} at risk {predicate.risk:.2f}, {len(predicate.findings)} findings"
-                    return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} says {verdict}", ignored)
-            allowed.add(trusted.hotkey)
-        except _RevokedError:
-            return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} revoked its attestation", ignored)
-        except ValidatorError as error:
-            silent.append(f"{trusted.url}: {error}")
-    agreement_line = f"{len(allowed)} of {policy.threshold} needed validators allow it"
-    if len(allowed) >= policy.threshold:
-        unseen_line = f"; not judged, by `ignore`: {', '.join(all_printable(ignored))}" if ignored else ""
-        return Decision(ALLOWED, f"allowed: {shown}: {agreement_line}{unseen_line}", ignored)
-    return Decision(UNKNOWN, printable("; ".join([f"cannot tell: {shown}: {agreement_line}", *silent]), 2_000), ignored)
+    code, line, _ = judge(policy, shown, _ask_all(policy.validators, digests, purl, clock), clock.now())
+    unseen_line = f"; not judged, by `ignore`: {', '.join(all_printable(ignored))}" if code == 0 and ignored else ""
+    return Decision(code, line + unseen_line, ignored)
+
+
+def _ask_all(validators: Sequence[Trusted], digests: Sequence[str], purl: str | None, clock: Clock) -> list[Answer]:
+    """Return the answers in the validators' order; one that is not there within `WHOLE_S` is missing.
+
+    A thread that still waits then is a daemon: it ends with the process, whatever keeps it.
+    """
+    came: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
+
+    def ask(number: int, trusted: Trusted) -> None:
+        came.put((number, _answer(trusted, digests, purl, clock)))
+
+    until = clock.monotonic() + WHOLE_S
+    for number, trusted in enumerate(validators):
+        Thread(target=ask, args=(number, trusted), daemon=True).start()
+    answers = [Answer(one.hotkey, one.url, missing=f"no answer within {WHOLE_S:g} s") for one in validators]
+    with suppress(Empty):
+        for _ in validators:
+            number, answer = came.get(timeout=max(0.0, until - clock.monotonic()))
+            answers[number] = answer
+    return answers
+
+
+def _answer(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Clock) -> Answer:
+    """Return what a validator attests; what came before a fault counts: it may refuse."""
+    attestations, revoked, missing = list[Verified](), False, ""
+    try:
+        for verified in _attestations(trusted, digests, purl, clock):
+            attestations.append(verified)
+    except _RevokedError:
+        revoked = True
+    except ValidatorError as error:
+        missing = str(error)
+    return Answer(trusted.hotkey, trusted.url, tuple(attestations), revoked, missing)
 
 
 def bundle_digest(path: Path) -> tuple[str, ...]:
@@ -182,32 +152,18 @@ def bundle_digest(path: Path) -> tuple[str, ...]:
     return ()
 
 
-class _Document(NamedTuple):
-    """The document that a validator has of a bundle."""
-
-    sha256: str
-    body: bytes
-
-    def require(self, verified: Verified, trusted: Trusted, purl: str | None) -> None:
-        """Check that the attestation is this validator's, and about the bundle or package (NoAnswerError)."""
-        if verified.hotkey != trusted.hotkey or verified.sha256 != self.sha256:
-            raise NoAnswerError(f"it answers for {verified.hotkey} about {verified.sha256}")
-        if purl is not None and verified.statement.subject[0].uri != purl:
-            raise NoAnswerError(f"what it says of {self.sha256} is not about the package")
-
-
-def _documents(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Clock) -> Iterator[_Document]:
-    """Yield what a validator has of the first digest that it knows, or of every bundle of a package.
+def _attestations(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Clock) -> Iterator[Verified]:
+    """Yield what a validator attests of the first digest that it knows, or of every bundle of a package.
 
     Raises:
         _RevokedError: it took that back.
         NoAnswerError, AttestationError: it has nothing.
     """
     base = f"{trusted.url.rstrip('/')}/api/v1/attestations"
-    named = digests if purl is None else _listed(fetched(f"{base}?purl={quote(purl, safe='')}", clock))
+    named = digests if purl is None else _listed(fetched(f"{base}?purl={quote(purl, safe='')}"))
     known = False
     for sha256 in named:
-        status, body = fetched(f"{base}/{sha256}", clock)
+        status, body = fetched(f"{base}/{sha256}")
         if status == _MISSING and purl is None:
             continue
         if status == _GONE:
@@ -217,7 +173,12 @@ def _documents(trusted: Trusted, digests: Sequence[str], purl: str | None, clock
                 raise _RevokedError
         if status != _OK:
             raise NoAnswerError(f"status {status}")
-        yield _Document(sha256, body)
+        verified = verify_attestation(*parse_handed(body), clock.now())
+        if verified.hotkey != trusted.hotkey or verified.sha256 != sha256:
+            raise NoAnswerError(f"it answers for {verified.hotkey} about {verified.sha256}")
+        if purl is not None and verified.statement.subject[0].uri != purl:
+            raise NoAnswerError(f"what it says of {sha256} is not about the package")
+        yield verified
         known = True
         if purl is None:
             return
@@ -236,19 +197,22 @@ def _listed(answer: tuple[int, bytes]) -> list[str]:
         raise NoAnswerError(str(error)) from None
 
 
-def fetched(url: str, clock: Clock) -> tuple[int, bytes]:
-    """Return status and body of a URL, at most `MAX_HANDED` bytes in bounded time; no redirects (NoAnswerError)."""
-    parts, until = urlsplit(url), clock.monotonic() + _WHOLE_S
+def fetched(url: str) -> tuple[int, bytes]:
+    """Return status and body of a URL, at most `MAX_HANDED` bytes; no redirects (NoAnswerError).
+
+    Each read waits at most `WHOLE_S`, which bounds no server that sends a little now and then: the caller does.
+    """
+    parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     try:
-        with closing(kind(parts.hostname or "", parts.port, timeout=_STEP_S)) as connection:
+        with closing(kind(parts.hostname or "", parts.port, timeout=WHOLE_S)) as connection:
             connection.request("GET", f"{parts.path}?{parts.query}" if parts.query else parts.path)
             response = connection.getresponse()
             body = b""
             while chunk := response.read1(_CHUNK):
                 body += chunk
-                if len(body) > MAX_HANDED or clock.monotonic() > until:
-                    raise NoAnswerError("too large, or too slow")
+                if len(body) > MAX_HANDED:
+                    raise NoAnswerError("too large")
             return response.status, body
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise NoAnswerError(printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)) from None

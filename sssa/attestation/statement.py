@@ -1,6 +1,7 @@
 """Content of a published attestation: an in-toto Statement v1 with a predicate of ours, closed and bounded. Pure."""
 
 import re
+from collections import Counter
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -68,15 +69,19 @@ class Agreement(Document, frozen=True):
     Attributes:
         asked: dispatches of the task that count.
         valid: answers that passed every gate.
-        agreeing: valid answers with the verdict.
+        agreeing: valid answers with the verdict, `primaries` and `auditors` of them by role.
         threshold: number of valid answers that makes a finding, a capability or a rule one of the group.
+        detects_copies: false: copied answers look like agreement (SPEC 17).
         signers: one per valid answer.
     """
 
     asked: Count
     valid: Count
     agreeing: Count
+    primaries: Count
+    auditors: Count
     threshold: Count
+    detects_copies: Literal[False]
     signers: Annotated[tuple[Signer, ...], Meta(max_length=64)]
 
 
@@ -86,6 +91,7 @@ class Origin(Document, frozen=True):
     Attributes:
         receipt, receipt_sha256: number and digest of the round's receipt in the validator's log.
         proof_checksum, proof_sha256: of the task's consensus proof (SPEC 14).
+        truth_known: the validator knew the verdict before, and it is this one.
     """
 
     validator_hotkey: Hotkey
@@ -100,6 +106,7 @@ class Origin(Document, frozen=True):
     receipt_sha256: Digest
     proof_checksum: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
     proof_sha256: Digest
+    truth_known: bool
 
 
 class Predicate(Document, frozen=True):
@@ -154,6 +161,21 @@ def parse_statement(data: bytes) -> Statement:
         parsed = decode(data, Statement, limit=MAX_PAYLOAD, depth=_DEPTH, values=_VALUES)
         for name in ("issued_at", "until"):
             parse_time(getattr(parsed.predicate, name), name)
+        _require_support(parsed.predicate)
     except (JsonError, SchemaError) as error:
         raise EnvelopeError(f"its statement: {error}") from None
     return parsed
+
+
+def _require_support(predicate: Predicate) -> None:
+    """Check that the signers give the verdict and its counts (SchemaError: they do not)."""
+    agreed = predicate.agreement
+    votes = Counter(signer.verdict for signer in agreed.signers)
+    roles = Counter(signer.role for signer in agreed.signers if signer.verdict == predicate.verdict)
+    counted = (len(agreed.signers), roles.total(), roles["primary"], roles["auditor"])
+    if counted != (agreed.valid, agreed.agreeing, agreed.primaries, agreed.auditors):
+        raise SchemaError("agreement: its counts are not those of its signers")
+    if votes[predicate.verdict] < max([1, *votes.values()]):
+        raise SchemaError(f"agreement: its signers do not say {predicate.verdict}")
+    if len({signer.hotkey for signer in agreed.signers}) != len(agreed.signers):
+        raise SchemaError("agreement: a signer counts twice")

@@ -5,7 +5,7 @@ What was taken back shows only to those who have the receipts of it (`Withdrawn`
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import BinaryIO, Final, NamedTuple
@@ -173,15 +173,3 @@ def verify_attestation(
     if withdrawn is not None and statement.sha256 in withdrawn.bundles[hotkey]:
         raise AttestationError("it was revoked")
     return Verified(statement, hotkey, key_id(key.public_key))
-
-
-def agreement(attestations: Iterable[Verified]) -> Mapping[tuple[str, Verdict], frozenset[str]]:
-    """Return by bundle and verdict the hotkeys that say so; one that says two things of a bundle says nothing."""
-    verdicts_of: dict[tuple[str, str], set[Verdict]] = defaultdict(set)
-    for one in attestations:
-        verdicts_of[one.sha256, one.hotkey].add(one.verdict)
-    agreed: dict[tuple[str, Verdict], set[str]] = defaultdict(set)
-    for (sha256, hotkey), verdicts in verdicts_of.items():
-        if len(verdicts) == 1:
-            agreed[sha256, next(iter(verdicts))].add(hotkey)
-    return {what: frozenset(hotkeys) for what, hotkeys in agreed.items()}

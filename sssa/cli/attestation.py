@@ -1,5 +1,6 @@
 """`digest`, `attestation verify` and `attestation gate`: the consumer's side of attestations (docs/attestations.md)."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,19 +11,20 @@ import typer
 from sssa.attestation.directory_digest import NoDigestError, read_content
 from sssa.attestation.dsse import EnvelopeError
 from sssa.attestation.gate import Hashed, bundle_digest, decide, read_policy
+from sssa.attestation.policy import UNKNOWN, Answer, Decision, Policy, judge
 from sssa.attestation.verify import (
     AttestationError,
     Verified,
     Withdrawn,
-    agreement,
     parse_handed,
     parse_receipt,
     verify_attestation,
 )
 from sssa.cli.errors import EXIT_INPUT, say_no
 from sssa.cli.files import read_case, require_regular
-from sssa.cli.options import Json, checked_hotkeys, group
+from sssa.cli.options import Json, group
 from sssa.cli.output import print_json, print_line
+from sssa.protocol.errors import ValidatorError
 from sssa.protocol.receipt import Receipt
 from sssa.protocol.strict_json import JsonError
 from sssa.protocol.text import printable
@@ -30,6 +32,7 @@ from sssa.sources import SystemClock
 
 ATTESTATION = group()
 _LINE: Final = 2_000
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 Installed = Annotated[str, typer.Argument(metavar="PATH|PURL", help="What is about to be installed.")]
 PolicyFile = Annotated[Path, typer.Option("--policy", metavar="FILE", help="Whom to ask, and what to allow (TOML).")]
 
@@ -65,44 +68,61 @@ def digest(
 @ATTESTATION.command()
 def verify(  # noqa: PLR0913, PLR0917 - the options of a command
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Attestations or envelopes; `-`: input.")],
-    threshold: Annotated[int, typer.Option(metavar="N", min=1, help="So many hotkeys must agree.")] = 1,
-    hotkey: Annotated[list[str] | None, typer.Option(help="Count this one; else any. May be repeated.")] = None,
+    skill: Annotated[
+        str | None, typer.Option(metavar="PATH|SHA256", help="What is about to be installed: a bundle or its sha256.")
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Whom to trust, and what to allow (TOML); nobody is asked.")
+    ] = None,
     key: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="A key's statement, for envelopes. May be repeated.")
     ] = None,
     log: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="An audit log, for what was taken back. May be repeated.")
+        list[Path] | None, typer.Option(metavar="FILE", help="An audit log, for revocations. May be repeated.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check attestations, without store or network, and count the hotkeys that agree on a bundle's verdict.
+    """Decide about a skill from attestations, without store or network.
 
-    Exit 1: one does not hold, or fewer than N hotkeys agree. Hotkeys are free: name those that you trust.
+    Exit 0: the policy allows it. Exit 1: it is refused. Exit 2: nobody can tell. Without --skill and --policy nothing
+    is compared: exit 2 if every signature holds, else 1.
     """
-    trusted = checked_hotkeys(hotkey, "--hotkey")
+    if (skill is None) != (policy is None):
+        raise typer.BadParameter("is needed", param_hint="--policy" if policy is None else "--skill")
     keys = [parse_receipt(read_case(name).rstrip()) for name in key or ()]
     withdrawn = _withdrawn(log or ())
-    verified = [_verified(name, keys, withdrawn) for name in files]
-    agreed = agreement(one for one in verified if trusted is None or one.hotkey in trusted)
-    best = max(map(len, agreed.values()), default=0)
+    checked = [_checked(name, keys, withdrawn) for name in files]
+    verified = [one for one in checked if isinstance(one, Verified)]
+    if skill is None or policy is None:
+        if fault := next((one for one in checked if isinstance(one, ValidatorError)), None):
+            say_no(str(fault))
+        decision = Decision(UNKNOWN, "signature valid; nothing was compared: give --skill and --policy")
+    else:
+        decision = _judged(skill, read_policy(policy), checked, withdrawn)
     if as_json:
-        print_json(
-            {
-                "attestations": [_facts(one) for one in verified],
-                "agreement": [
-                    {"sha256": sha256, "verdict": verdict, "hotkeys": sorted(hotkeys)}
-                    for (sha256, verdict), hotkeys in sorted(agreed.items())
-                ],
-            }
-        )
-    for one in () if as_json else verified:
-        predicate = one.statement.predicate
+        facts = [{"hotkey": one.hotkey, "keyid": one.keyid, "statement": one.statement} for one in verified]
+        print_json({"exit_code": decision.code, "decision": decision.line, "attestations": facts})
+        raise typer.Exit(decision.code)
+    for one in verified:
+        predicate, agreed = one.statement.predicate, one.statement.predicate.agreement
         print_line(f"{one.sha256}: {one.verdict}, risk {predicate.risk:.4f}, until {predicate.until}, by {one.hotkey}")
-    if best < threshold:
-        counted = ", ".join(f"{len(hotkeys)} say {verdict}" for (_, verdict), hotkeys in sorted(agreed.items()))
-        say_no(f"{threshold} hotkeys must agree on one bundle: {counted or 'nobody that counts says anything'}")
-    if not as_json:
-        print_line(f"{best} of {threshold} needed hotkeys agree")
+        print_line(f"  {agreed.primaries} primaries and {agreed.auditors} auditors of {agreed.valid} answers agree")
+    print_line(decision.line)
+    raise typer.Exit(decision.code)
+
+
+def _judged(skill: str, policy: Policy, checked: Sequence[Verified | ValidatorError], withdrawn: Withdrawn) -> Decision:
+    """Return the policy's decision; a file that does not hold counts for nobody."""
+    digests = (skill,) if _DIGEST.fullmatch(skill) else _bundle(skill).digests
+    faults = "; ".join(str(one) for one in checked if isinstance(one, ValidatorError))
+    answers = list[Answer]()
+    for hotkey in dict.fromkeys(trusted.hotkey for trusted in policy.validators):
+        own = tuple(
+            one for one in checked if isinstance(one, Verified) and one.hotkey == hotkey and one.sha256 in digests
+        )
+        revoked = any(digest in withdrawn.bundles[hotkey] for digest in digests)
+        answers.append(Answer(hotkey, hotkey, own, revoked, "" if own else faults or "no attestation of it is here"))
+    return judge(policy, printable(" ".join(dict.fromkeys((skill, *digests))), 500), answers, datetime.now(UTC))
 
 
 def _withdrawn(logs: Sequence[Path]) -> Withdrawn:
@@ -114,15 +134,12 @@ def _withdrawn(logs: Sequence[Path]) -> Withdrawn:
     return withdrawn
 
 
-def _verified(name: str, keys: Sequence[Receipt], withdrawn: Withdrawn) -> Verified:
+def _checked(name: str, keys: Sequence[Receipt], withdrawn: Withdrawn) -> Verified | ValidatorError:
+    """Return what a file attests, or why it does not hold."""
     try:
         return verify_attestation(*parse_handed(read_case(name).rstrip(), keys), datetime.now(UTC), withdrawn)
     except (AttestationError, EnvelopeError, JsonError) as error:
-        say_no(f"{printable(name)}: {error}")
-
-
-def _facts(verified: Verified) -> Mapping[str, Any]:
-    return {"hotkey": verified.hotkey, "keyid": verified.keyid, "statement": verified.statement}
+        return AttestationError(f"{printable(name)}: {error}")
 
 
 @ATTESTATION.command()

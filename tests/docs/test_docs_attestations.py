@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -110,7 +111,10 @@ def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
     gate = next(line for line in lines if " gate " in line)
     fetch = next(line for line in lines if line.startswith("curl") and "attestation.json" in line)
     verified = [line for line in lines if line.startswith(("validator attestation verify", "python"))]
-    action = next(step["run"] for step in _steps() if "gate" in step.get("run", ""))
+    action = next(step["run"] for step in _steps() if "attestation gate" in step.get("run", ""))
+    for place, holds in (("base", "policy.toml"), ("head", "skills")):
+        (stranger.folder / place).mkdir()
+        (stranger.folder / place / holds).symlink_to(stranger.folder / holds)
     (hook,) = yaml.safe_load((EXAMPLES / "pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     shutil.copy(EXAMPLES / "pre-commit-config.yaml", stranger.folder / ".pre-commit-config.yaml")
     stranger.output_of("git init -q", 0)
@@ -133,12 +137,38 @@ def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
     # The gate's tries may have used up what the API answers an address.
     stranger.output_of(fetch.replace("curl ", "curl --fail ").replace(BUNDLE, sha256_hex(SKILL)), 0, TRIES)
     for line in verified:
-        assert stranger.output_of(line, 0).startswith(sha256_hex(SKILL))
+        assert stranger.output_of(line.replace(BUNDLE, sha256_hex(SKILL)), 0).startswith(sha256_hex(SKILL))
     stranger.output_of(f"validator attestation revoke {sha256_hex(SKILL)} --reason wrong", 0)
     stranger.output_of(own, 1, TRIES)
 
 
-def _steps() -> list[dict[str, str]]:
+def test_the_action_asks_about_every_name_and_takes_its_policy_from_the_base(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "validator"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nprintf "%s\\0" "$@" >> "$ASKED"\n')
+    program.chmod(0o755)
+    names = ["plain", ".hidden", "two words", "a\nline", "-x", "$(touch evil)"]
+    for name in names:
+        (tmp_path / "work" / "head" / "elsewhere" / name).mkdir(parents=True)
+    (tmp_path / "work" / "head" / "skills").symlink_to("elsewhere")
+    script = next(step["run"] for step in _steps() if "attestation gate" in step.get("run", ""))
+    asked = tmp_path / "asked"
+    own = {"PATH": f"{program.parent}:{os.environ['PATH']}", "ASKED": str(asked)}
+    run = partial(subprocess.run, ["bash", "-ec", script], cwd=tmp_path / "work", env=own, check=False)
+    assert run().returncode == 0
+    words = asked.read_text().split("\0")
+    assert sorted(words[2::5]) == sorted(f"head/skills/{name}" for name in names)
+    assert set(words[4::5]) == {"base/policy.toml"}
+    program.write_text("#!/bin/sh\nexit 2\n")
+    assert run().returncode == 2
+    (tmp_path / "work" / "head" / "skills").unlink()
+    assert run().returncode != 0
+    checkouts = [step["with"] for step in _steps() if "checkout" in step.get("uses", "")]
+    assert [(one["path"], one["persist-credentials"]) for one in checkouts] == [("base", False), ("head", False)]
+    assert "base.sha" in checkouts[0]["ref"]
+
+
+def _steps() -> list[dict[str, Any]]:
     action = yaml.safe_load((ROOT / "docs" / "examples" / "attestations" / "github-action.yml").read_text())
-    steps: list[dict[str, str]] = action["jobs"]["gate"]["steps"]
+    steps: list[dict[str, Any]] = action["jobs"]["gate"]["steps"]
     return steps

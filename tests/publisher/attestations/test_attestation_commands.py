@@ -15,7 +15,7 @@ from world import VALIDATOR, few_tasks
 from sssa.attestation.verify import parse_receipt
 
 POLICY = """
-threshold = 1
+agree = 1
 [[validators]]
 url = "{url}"
 hotkey = "{hotkey}"
@@ -116,20 +116,30 @@ def test_an_attestation_is_shown_exported_and_verified(site: Site) -> None:
         site.run("export", BUNDLE, "--format", form, "--out", str(file))
     parse_receipt(files["key"].read_bytes().rstrip())
     document, envelope, key = (str(files[form]) for form in ("document", "envelope", "key"))
-    assert "1 of 1 needed hotkeys agree" in alone("verify", document)
+    policy = site.folder / "policy.toml"
+    policy.write_text(POLICY.format(url="http://127.0.0.1:1", hotkey=VALIDATOR.hotkey))
+    about = ("--skill", BUNDLE, "--policy", str(policy))
+    assert "nothing was compared" in alone("verify", document, code=2)
+    assert "allowed: " in alone("verify", document, *about)
     assert "nothing vouches for its key" in alone("verify", envelope, code=1)
-    assert json.loads(alone("verify", envelope, document, "--key", key, "--json"))["agreement"] == [
-        {"sha256": BUNDLE, "verdict": "ALLOW", "hotkeys": [VALIDATOR.hotkey]}
-    ]
-    assert "2 hotkeys must agree" in alone("verify", document, envelope, "--key", key, "--threshold", "2", code=1)
+    assert "nothing vouches for its key" in alone("verify", envelope, *about, code=2)
+    shown = json.loads(alone("verify", envelope, document, "--key", key, "--json", *about))
+    assert (shown["exit_code"], [one["hotkey"] for one in shown["attestations"]]) == (0, [VALIDATOR.hotkey] * 2)
+    assert "no attestation of it" in alone("verify", document, "--skill", OTHER, "--policy", str(policy), code=2)
+    assert "--policy" in alone("verify", document, "--skill", BUNDLE, code=2)
+    policy.write_text(f"max_risk = 0.05\n{policy.read_text()}")
+    assert "refused: " in alone("verify", document, *about, code=1)
     stranger = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
-    assert "nobody that counts" in alone("verify", document, "--hotkey", stranger, code=1)
+    policy.write_text(POLICY.format(url="http://127.0.0.1:1", hotkey=stranger))
+    assert "0 of 1 needed validators" in alone("verify", document, *about, code=2)
+    policy.write_text(POLICY.format(url="http://127.0.0.1:1", hotkey=VALIDATOR.hotkey))
     site.run("revoke", BUNDLE, "--reason", "wrong")
     assert "it was revoked" in site.run("show", BUNDLE, code=1)
     log = str(site.folder / "log")
     called("audit", "export", "--out", log, "--config", str(site.folder / "validator.toml"))
-    alone("verify", document)  # who does not look at the log cannot know
+    alone("verify", document, *about)  # who does not look at the log cannot know
     assert "it was revoked" in alone("verify", document, "--log", log, code=1)
+    assert "revoked its attestation" in alone("verify", document, "--log", log, *about, code=1)
 
 
 class Api:

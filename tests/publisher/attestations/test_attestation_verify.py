@@ -4,7 +4,7 @@ import asyncio
 import base64
 import io
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,13 +15,13 @@ from world import VALIDATOR
 
 from publisher.keys import statement_for
 from sssa.attestation.dsse import MAX_PAYLOAD, PublishingKey
+from sssa.attestation.policy import Answer, Policy, Trusted, judge
 from sssa.attestation.verify import (
     AttestationError,
     Handed,
     ReceiptLine,
     Verified,
     Withdrawn,
-    agreement,
     parse_handed,
     parse_receipt,
     verify_attestation,
@@ -174,13 +174,72 @@ def test_what_was_taken_back_is_refused_by_who_has_the_log(made: Made) -> None:
         Withdrawn().add(forged)
 
 
-def test_a_threshold_counts_hotkeys_and_not_keys(made: Made) -> None:
-    second = handed(made.payload, OTHER_KEY, vouched(made, public_key=OTHER_KEY.public))
+def policy(**changes: Any) -> Policy:
+    both = (Trusted("https://a", VALIDATOR.hotkey), Trusted("https://b", STRANGER.hotkey))
+    return msgspec.structs.replace(Policy(both), **changes)
+
+
+def answer(*attestations: Verified, signer: Signer = VALIDATOR, **more: Any) -> Answer:
+    return Answer(signer.hotkey, "https://a", attestations, **more)
+
+
+def voted(made: Made, *verdicts: str, **changes: Any) -> dict[str, Any]:
+    """A statement whose signers say these verdicts, the last one as an auditor."""
+    signer = made.payload["predicate"]["agreement"]["signers"][0]
+    signers = [
+        {**signer, "hotkey": Signer.from_uri(f"//{number}").hotkey, "verdict": verdict, "role": "primary"}
+        for number, verdict in enumerate(verdicts)
+    ]
+    signers[-1]["role"] = "auditor"
+    agreeing = [one["role"] for one in signers if one["verdict"] == changes.get("verdict", "ALLOW")]
+    counts = {"valid": len(signers), "agreeing": len(agreeing), "signers": signers}
+    roles = {"primaries": agreeing.count("primary"), "auditors": agreeing.count("auditor")}
+    agreement = {**made.payload["predicate"]["agreement"], **counts, **roles}
+    return changed(made, agreement=agreement, **changes)
+
+
+def test_who_allows_counts_once_and_who_does_not_refuses(made: Made) -> None:
+    mine = check(made.document)
     plain = made.payload
     plain["predicate"]["origin"]["validator_hotkey"] = STRANGER.hotkey
-    third = handed(plain, receipt=vouched(made, STRANGER))
-    both = handed(changed(made, verdict="BLOCK"), made=made)
-    found = [check(one) for one in (made.document, second, third)]
-    assert agreement(found[:2]) == {(BUNDLE, "ALLOW"): {VALIDATOR.hotkey}}
-    assert agreement(found) == {(BUNDLE, "ALLOW"): {VALIDATOR.hotkey, STRANGER.hotkey}}
-    assert agreement([*found, check(both)]) == {(BUNDLE, "ALLOW"): {STRANGER.hotkey}}
+    other = answer(check(handed(plain, receipt=vouched(made, STRANGER))), signer=STRANGER)
+    blocks = check(handed(voted(made, "BLOCK", "BLOCK", verdict="BLOCK"), made=made))
+    cases: list[tuple[Policy, list[Answer], int, str]] = [
+        (policy(), [answer(mine)], 0, "1 of 1"),
+        (policy(agree=2), [answer(mine), answer(mine)], 2, "1 of 2"),
+        (policy(agree=2), [answer(mine), other], 0, "2 of 2"),
+        (policy(), [answer(mine), answer(missing="away", signer=STRANGER)], 0, "1 of 1"),
+        (policy(), [answer(missing="away")], 2, "away"),
+        (policy(), [answer(mine, missing="status 500")], 2, "status 500"),
+        (policy(), [answer(mine), answer(blocks, signer=STRANGER)], 1, "says BLOCK"),
+        (policy(), [answer(mine, blocks)], 1, "says BLOCK"),
+        (policy(), [answer(blocks, missing="away")], 1, "says BLOCK"),
+        (policy(), [answer(mine), answer(revoked=True, signer=STRANGER)], 1, "revoked"),
+        (policy(max_risk=0.05), [answer(mine)], 1, "risk 0.10"),
+        (policy(min_agreeing=64), [answer(mine)], 2, "`min_agreeing` is 64"),
+        (policy(max_age_days=1), [answer(mine)], 0, "1 of 1"),
+        (policy(), [], 2, "0 of 1"),
+    ]
+    for number, (conditions, answers, code, said) in enumerate(cases):
+        decision = judge(conditions, "a skill", answers, NOW)
+        assert (decision.code, said in decision.line) == (code, True), (number, decision)
+    old = judge(policy(max_age_days=1), "a skill", [answer(mine)], NOW + timedelta(days=2))
+    assert (old.code, "`max_age_days` is 1" in old.line) == (2, True), old
+
+
+def test_a_verdict_that_its_signers_do_not_give_is_refused(made: Made) -> None:
+    check(handed(voted(made, "ALLOW", "ALLOW", "BLOCK"), made=made))
+    check(handed(voted(made, "ALLOW", "BLOCK"), made=made))
+    agreed = made.payload["predicate"]["agreement"]
+    forged = [
+        voted(made, "BLOCK", "BLOCK"),
+        voted(made, "ALLOW", "BLOCK", "BLOCK"),
+        changed(made, agreement={**agreed, "valid": 0, "agreeing": 0, "primaries": 0, "auditors": 0, "signers": []}),
+        changed(made, agreement={**agreed, "agreeing": agreed["agreeing"] + 1}),
+        changed(made, agreement={**agreed, "primaries": agreed["auditors"], "auditors": agreed["primaries"] + 1}),
+        changed(made, agreement={**agreed, "signers": [agreed["signers"][0]] * len(agreed["signers"])}),
+        changed(made, agreement={**agreed, "detects_copies": True}),
+    ]
+    for statement in forged:
+        with pytest.raises(ValidatorError, match=r"agreement|detects_copies"):
+            check(handed(statement, made=made))

@@ -34,7 +34,7 @@ SHA256 = sha256_hex(SKILL)
 TOKEN = "5b1e-77c0-4d2f-9a63"
 EXAMPLES = Path("docs/examples/attestations").absolute()
 SETTINGS = f"{PUBLISHES}submissions = 3\n"
-POLICY = 'threshold = 1\n[[validators]]\nurl = "{url}"\nhotkey = "{hotkey}"\n'
+POLICY = 'agree = 1\n[[validators]]\nurl = "{url}"\nhotkey = "{hotkey}"\n'
 
 
 class Hurried(SystemClock):
