@@ -84,7 +84,7 @@ class Policy(Document, frozen=True):
 
 
 class Answer(NamedTuple):
-    """What a trusted validator attests of a skill.
+    """The attestations of a skill by one trusted validator.
 
     Attributes:
         hotkey, source: the validator, and where its answer is from.
