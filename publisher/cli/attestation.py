@@ -3,11 +3,10 @@
 `key --new` and `revoke` write the audit log, `key --new` a key file; `gate` asks other validators over HTTP.
 """
 
-import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -15,7 +14,7 @@ from sssa.attestation.dsse import key_id, key_pem
 from sssa.attestation.gate import Hashed, bundle_digest
 from sssa.attestation.statement import Statement
 from sssa.attestation.verify import Handed, key_fault, parse_handed, stated, verify_attestation
-from sssa.cli.attestation import Installed, PolicyFile, end_with_decision, verify
+from sssa.cli.attestation import DIGEST, Installed, PolicyFile, end_with_decision, verify
 from sssa.cli.errors import EXIT_NO, say_no
 from sssa.cli.files import write_bytes
 from sssa.cli.options import Config, Json, Output, group
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from validator.store import Store, Transaction
 
 T = TypeVar("T")
-_DIGEST: Final = re.compile("[0-9a-f]{64}")
 ATTESTATION = group()
 ATTESTATION.command()(verify)
 Bundle = Annotated[str, typer.Argument(metavar="SHA256", help="The bundle's sha256, lower-case hex.")]
@@ -106,7 +104,7 @@ def revoke(
     Exit 1: the log has no such key, or says so already.
     """
     settings = settings_of(config)
-    if not _DIGEST.fullmatch(subject):
+    if not DIGEST.fullmatch(subject):
         raise typer.BadParameter("must be 64 lower-case hex digits", param_hint="SHA256|KEY")
     revocation = Revocation("key" if key else "attestation", subject, printable(_nonempty(reason), MAX_REASON - 1))
 

@@ -15,10 +15,9 @@ from sssa.files import read_at_most
 from sssa.protocol import limits
 from sssa.protocol.archives import ArchiveError, ArchiveTooLargeError, check_names, plain_name
 from sssa.protocol.errors import ValidatorError
-from sssa.protocol.strict_archives import common_folder, is_zip, read_package
+from sssa.protocol.strict_archives import EXTRACT, common_folder, is_zip, read_package
 from sssa.protocol.text import printable
 
-_EXTRACT: Final = "extract it as you would install it, inspect the result, and name the folder"
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -75,7 +74,7 @@ def _archive_content(path: Path) -> Content:
     try:
         files = read_package(data)
     except ArchiveError as error:
-        raise NoDigestError(f"the content is ambiguous: {error.detail}; {_EXTRACT}") from None
+        raise NoDigestError(f"the content is ambiguous: {error.detail}; {EXTRACT}") from None
     if is_zip(data):
         return content_of({name: sha256(content).hexdigest() for name, content in files.items()})
     return bundle_content(files)

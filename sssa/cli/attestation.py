@@ -32,7 +32,7 @@ from sssa.sources import SystemClock
 
 ATTESTATION = group()
 _LINE: Final = 2_000
-_DIGEST: Final = re.compile("[0-9a-f]{64}")
+DIGEST: Final = re.compile("[0-9a-f]{64}")
 Installed = Annotated[str, typer.Argument(metavar="PATH|PURL", help="What is about to be installed.")]
 PolicyFile = Annotated[Path, typer.Option("--policy", metavar="FILE", help="Whom to ask, and what to allow (TOML).")]
 
@@ -113,7 +113,7 @@ def verify(  # noqa: PLR0913, PLR0917 - the options of a command
 
 def _judged(skill: str, policy: Policy, checked: Sequence[Verified | ValidatorError], withdrawn: Withdrawn) -> Decision:
     """Return the policy's decision; a file that does not hold counts for nobody."""
-    digests = (skill,) if _DIGEST.fullmatch(skill) else _bundle(skill).digests
+    digests = (skill,) if DIGEST.fullmatch(skill) else _bundle(skill).digests
     faults = "; ".join(str(one) for one in checked if isinstance(one, ValidatorError))
     answers = list[Answer]()
     for hotkey in dict.fromkeys(trusted.hotkey for trusted in policy.validators):

@@ -19,6 +19,8 @@ from sssa.protocol.text import printable
 _GZIP: Final = 31  # zlib window bits: gzip wrapper required
 _DEFLATE: Final = -15  # zlib window bits: no wrapper
 _BLOCK: Final = 512
+EXTRACT: Final = "extract it as you would install it, inspect the result, and name the folder"
+"""Advice about an archive of another form."""
 _SLACK: Final = 64 * 1024  # padding of a small tar
 
 _MAGIC: Final = b"ustar\x0000"

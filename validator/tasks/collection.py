@@ -12,13 +12,12 @@ from typing import Final, NamedTuple
 
 from sssa.protocol import limits
 from sssa.protocol.archives import ArchiveError
-from sssa.protocol.strict_archives import common_folder, read_package
+from sssa.protocol.strict_archives import EXTRACT, common_folder, read_package
 from sssa.protocol.text import printable
 from validator.tasks.folder import label, read_bounded
 from validator.tasks.source import TaskError
 
 MAX_CANDIDATES: Final = 200_000
-_EXTRACT: Final = "extract it as you would install it, inspect the result, and name the folder"
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar")
 # Tool output and dependencies; package.json and pyproject.toml name the dependencies.
@@ -158,7 +157,7 @@ def _from_archive(path: Path) -> Collection:
     try:
         files = read_package(data)
     except ArchiveError as error:
-        raise TaskError(f"the content of `{label(path)}` is ambiguous: {error.detail}; {_EXTRACT}") from None
+        raise TaskError(f"the content of `{label(path)}` is ambiguous: {error.detail}; {EXTRACT}") from None
     collection = Collection(printable(path.name))
     top = 0 if path.name.endswith(".whl") else len(common_folder(files))
     for name, content in files.items():
